@@ -1,0 +1,3 @@
+//! Service adapter that deploys Redis, one process per service instance.
+
+fn main() {}

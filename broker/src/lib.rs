@@ -1,0 +1,1 @@
+//! Open Service Broker that deploys service instances on demand through a BOSH Director.

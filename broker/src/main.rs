@@ -1,0 +1,3 @@
+//! Open Service Broker that deploys service instances on demand through a BOSH Director.
+
+fn main() {}
