@@ -1,0 +1,26 @@
+//! An adapter that prints where it should not and panics when told so, to show what the runner
+//! makes of it.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest};
+use odb_adapter_sdk::{Adapter, AdapterError, run};
+
+fn main() -> ExitCode {
+    run(&Chatty)
+}
+
+struct Chatty;
+
+impl Adapter for Chatty {
+    fn generate_manifest(&self, call: GenerateManifest) -> Result<GeneratedManifest, AdapterError> {
+        writeln!(std::io::stdout(), "a library says hello")?;
+        let parameters = call.request_parameters.arbitrary();
+        assert!(
+            !parameters.contains_key("panic"),
+            "told to panic by {parameters:?}"
+        );
+        Ok(GeneratedManifest::from_text("name: chatty\n".into()))
+    }
+}

@@ -1,0 +1,111 @@
+use super::{InstanceGroup, Job, MigratedFrom, Network};
+use crate::protocol::{PlanInstanceGroup, ServiceRelease};
+
+/// Which jobs run in which instance group: pairs of a group's name and the names of its jobs.
+pub type JobsByGroup<'a> = &'a [(&'a str, &'a [&'a str])];
+
+/// A job that cannot be attributed to one release.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JobReleaseError {
+    /// No release has it.
+    #[error("job `{job}` not provided")]
+    NotProvided {
+        /// Name of the job.
+        job: String,
+    },
+    /// More than one has it.
+    #[error("job `{job}` provided {} times, by {}", releases.len(), releases.join(", "))]
+    Ambiguous {
+        /// Name of the job.
+        job: String,
+        /// Names of the releases that have it.
+        releases: Vec<String>,
+    },
+}
+
+/// Why the instance groups of a manifest could not be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MapInstanceGroupsError {
+    /// The plan has no instance groups at all.
+    #[error("no instance groups provided")]
+    NoInstanceGroups,
+    /// A job cannot be attributed to one release.
+    #[error(transparent)]
+    Job(#[from] JobReleaseError),
+}
+
+/// The one release that has a job.
+pub fn find_release_for_job<'r>(
+    job: &str,
+    releases: &'r [ServiceRelease],
+) -> Result<&'r ServiceRelease, JobReleaseError> {
+    let providers: Vec<_> = releases
+        .iter()
+        .filter(|release| release.jobs.iter().any(|provided| provided == job))
+        .collect();
+    match providers.as_slice() {
+        [] => Err(JobReleaseError::NotProvided {
+            job: job.to_owned(),
+        }),
+        [release] => Ok(release),
+        several => Err(JobReleaseError::Ambiguous {
+            job: job.to_owned(),
+            releases: several.iter().map(|release| release.name.clone()).collect(),
+        }),
+    }
+}
+
+/// The instance groups of a manifest, out of those of a plan: in the plan's order, each with the
+/// jobs named for it. A group that no jobs are named for is left out
+/// (`spec/contracts/adapter-protocol.md`, "Helper functions of the SDK").
+///
+/// What only the adapter knows is left to it: properties, links, `env`, `update`.
+pub fn map_instance_groups(
+    groups: &[PlanInstanceGroup],
+    releases: &[ServiceRelease],
+    stemcell_alias: &str,
+    jobs: JobsByGroup<'_>,
+) -> Result<Vec<InstanceGroup>, MapInstanceGroupsError> {
+    if groups.is_empty() {
+        return Err(MapInstanceGroupsError::NoInstanceGroups);
+    }
+    let mut mapped = Vec::new();
+    for group in groups {
+        let Some((_, names)) = jobs.iter().find(|(name, _)| *name == group.name) else {
+            continue;
+        };
+        let mut instance_group = InstanceGroup::from(group);
+        stemcell_alias.clone_into(&mut instance_group.stemcell);
+        for name in *names {
+            let release = find_release_for_job(name, releases)?;
+            instance_group.jobs.push(Job::new(*name, &release.name));
+        }
+        mapped.push(instance_group);
+    }
+    Ok(mapped)
+}
+
+impl From<&PlanInstanceGroup> for InstanceGroup {
+    /// Everything that the plan says of the group; jobs and stemcell are still to be set.
+    fn from(group: &PlanInstanceGroup) -> Self {
+        let stated = |list: &Vec<String>| Some(list.clone()).filter(|list| !list.is_empty());
+        let migrated_from: Vec<_> = group
+            .migrated_from
+            .iter()
+            .map(|earlier| MigratedFrom {
+                name: earlier.name.clone(),
+                ..MigratedFrom::default()
+            })
+            .collect();
+        Self {
+            vm_type: Some(group.vm_type.clone()),
+            vm_extensions: stated(&group.vm_extensions),
+            persistent_disk_type: group.persistent_disk_type.clone(),
+            azs: stated(&group.azs),
+            lifecycle: group.lifecycle.clone(),
+            networks: group.networks.iter().map(Network::new).collect(),
+            migrated_from: Some(migrated_from).filter(|list| !list.is_empty()),
+            ..Self::new(&group.name, group.instances)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The BOSH manifest (`spec/contracts/adapter-protocol.md`, "The SDK's BOSH manifest type", and
+//! what the Director knows beyond it).
+//!
+//! Reading a manifest and writing it again loses nothing: keys that the model does not know are
+//! kept at every level, in `other`, and free maps such as `properties` keep the order of their
+//! keys. Known keys are written in the order of their fields here. Where a missing list and an
+//! empty one are two things to the Director or to the broker's search for pending changes, the
+//! field is an `Option`. A known key that is explicitly null counts as missing.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | here | the manifest, releases, stemcells, features |
+//! | `instance_group` | instance groups, their networks and disks |
+//! | `job` | jobs and their links |
+//! | `update` | update blocks |
+//! | `variable` | variables |
+//! | `addon` | addons and their placement |
+//! | `mapping` | from a plan's instance groups and releases to those of a manifest |
+
+mod addon;
+mod instance_group;
+mod job;
+mod mapping;
+mod update;
+mod variable;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::protocol::{self, ServiceRelease};
+
+pub use self::addon::{Addon, PlacementRule, PlacementStemcell};
+pub use self::instance_group::{InstanceGroup, MigratedFrom, Network, PersistentDisk, VmResources};
+pub use self::job::{
+    ConsumedLink, CustomProviderDefinition, Job, Link, LinkAlias, LinkInstance, ProvidedLink,
+};
+pub use self::mapping::{
+    JobReleaseError, JobsByGroup, MapInstanceGroupsError, find_release_for_job, map_instance_groups,
+};
+pub use self::update::{InitialDeployAzUpdateStrategy, Update, VmStrategy};
+pub use self::variable::{UpdateMode, Variable, VariableConsumes, VariableLink, VariableUpdate};
+
+/// Keys that the model does not know, or maps of no fixed shape.
+pub type FreeMap = Map<String, Value>;
+
+/// A deployment manifest.
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Jobs that are put on VMs across instance groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addons: Option<Vec<Addon>>,
+    /// Name of the deployment.
+    pub name: String,
+    /// Releases to take jobs from.
+    #[serde(default)]
+    pub releases: Vec<Release>,
+    /// Stemcells to make VMs of.
+    #[serde(default)]
+    pub stemcells: Vec<Stemcell>,
+    /// What runs.
+    #[serde(default)]
+    pub instance_groups: Vec<InstanceGroup>,
+    /// How instances are updated. The Director refuses a manifest without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<Update>,
+    /// Global properties, deprecated in BOSH.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub properties: Option<FreeMap>,
+    /// Values that the Director has generated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<Vec<Variable>>,
+    /// Tags for every VM and disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<FreeMap>,
+    /// What the Director does differently for this deployment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<Features>,
+    /// Keys that the model does not know.
+    #[serde(flatten)]
+    pub other: FreeMap,
+}
+
+/// Properties may hold secrets and are not shown.
+impl fmt::Debug for Manifest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Manifest")
+            .field("name", &self.name)
+            .field("instance_groups", &self.instance_groups)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Manifest {
+    /// The instance group of that name.
+    pub fn instance_group(&self, name: &str) -> Option<&InstanceGroup> {
+        self.instance_groups.iter().find(|group| group.name == name)
+    }
+}
+
+/// A release in a manifest.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Release {
+    /// Name.
+    pub name: String,
+    /// Exact version.
+    #[serde(default)]
+    pub version: String,
+    /// Keys that the model does not know, such as the command line's `url`, `sha1` and `stemcell`.
+    #[serde(flatten)]
+    pub other: FreeMap,
+}
+
+impl Release {
+    /// A release of that name and version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            other: FreeMap::new(),
+        }
+    }
+}
+
+impl From<&ServiceRelease> for Release {
+    fn from(release: &ServiceRelease) -> Self {
+        Self::new(&release.name, &release.version)
+    }
+}
+
+/// A stemcell in a manifest, by operating system or by name.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Stemcell {
+    /// What instance groups call it.
+    pub alias: String,
+    /// Operating system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os: Option<String>,
+    /// Exact version.
+    #[serde(default)]
+    pub version: String,
+    /// Name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Keys that the model does not know.
+    #[serde(flatten)]
+    pub other: FreeMap,
+}
+
+impl Stemcell {
+    /// That stemcell of a service deployment under an alias.
+    pub fn of(alias: impl Into<String>, stemcell: &protocol::Stemcell) -> Self {
+        Self {
+            alias: alias.into(),
+            os: Some(stemcell.os.clone()).filter(|os| !os.is_empty()),
+            version: stemcell.version.clone(),
+            name: stemcell.name.clone(),
+            other: FreeMap::new(),
+        }
+    }
+}
+
+/// What the Director does differently for a deployment.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Features {
+    /// Whether links hold DNS addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub use_dns_addresses: Option<bool>,
+    /// Whether instances are placed on availability zones at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub randomize_az_placement: Option<bool>,
+    /// Whether DNS addresses in links are short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub use_short_dns_addresses: Option<bool>,
+    /// Any further feature.
+    #[serde(flatten)]
+    pub other: FreeMap,
+}

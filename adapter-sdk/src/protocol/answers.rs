@@ -1,0 +1,158 @@
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::ManifestText;
+use super::absence::{empty_as_none, null_as_default};
+use crate::manifest::Manifest;
+use crate::yaml;
+
+/// Answer to `generate-manifest` (`spec/contracts/adapter-protocol.md`, "stdout").
+#[derive(Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct GeneratedManifest {
+    /// The manifest.
+    pub manifest: ManifestText,
+    /// ODB-managed secrets by the name in their placeholder `((odb_secret:NAME))`: a string or an
+    /// object each.
+    #[serde(default)]
+    pub secrets: Option<Map<String, Value>>,
+    /// BOSH configs of this instance by their type (`cloud`, `cpi`, `runtime`), as YAML text.
+    #[serde(default)]
+    pub configs: Option<BTreeMap<String, String>>,
+    /// Labels that the platform shows with the service instance.
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Map::is_empty"
+    )]
+    pub labels: Map<String, Value>,
+}
+
+impl GeneratedManifest {
+    /// The answer that holds a manifest and nothing else.
+    pub fn new(manifest: &Manifest) -> Result<Self, yaml::Error> {
+        ManifestText::try_from(manifest).map(Self::from_text)
+    }
+
+    /// The same, from the YAML text of a manifest.
+    pub fn from_text(manifest: ManifestText) -> Self {
+        Self {
+            manifest,
+            secrets: None,
+            configs: None,
+            labels: Map::new(),
+        }
+    }
+}
+
+impl fmt::Debug for GeneratedManifest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GeneratedManifest").finish_non_exhaustive()
+    }
+}
+
+/// Answer to `create-binding`.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Binding {
+    /// What the application needs to use the service: any JSON value.
+    pub credentials: Option<Value>,
+    /// Where the application's logs go.
+    #[serde(
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub syslog_drain_url: Option<String>,
+    /// Where requests to a bound route go first.
+    #[serde(
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub route_service_url: Option<String>,
+    /// Where the service's backup agent answers.
+    #[serde(
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub backup_agent_url: Option<String>,
+}
+
+impl Binding {
+    /// A binding that hands out these credentials.
+    pub fn with_credentials(credentials: Value) -> Self {
+        Self {
+            credentials: Some(credentials),
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Binding").finish_non_exhaustive()
+    }
+}
+
+/// Answer to `dashboard-url`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DashboardUrl {
+    /// Address of the dashboard.
+    pub dashboard_url: String,
+}
+
+impl DashboardUrl {
+    /// A dashboard at that address.
+    pub fn new(dashboard_url: impl Into<String>) -> Self {
+        Self {
+            dashboard_url: dashboard_url.into(),
+        }
+    }
+}
+
+/// Answer to `generate-plan-schemas`: JSON Schemas of draft 4.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanSchemas {
+    /// Schemas of what a service instance is ordered and updated with.
+    pub service_instance: ServiceInstanceSchemas,
+    /// Schemas of what a service binding is ordered with.
+    pub service_binding: ServiceBindingSchemas,
+}
+
+/// Schemas of what a service instance is ordered and updated with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServiceInstanceSchemas {
+    /// At creation.
+    pub create: ParametersSchema,
+    /// At an update.
+    pub update: ParametersSchema,
+}
+
+/// Schemas of what a service binding is ordered with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServiceBindingSchemas {
+    /// At creation.
+    pub create: ParametersSchema,
+}
+
+/// The schema of one request's parameters.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ParametersSchema {
+    /// The JSON Schema; `null` if the adapter left it out, which is no schema.
+    pub parameters: Value,
+}
+
+impl ParametersSchema {
+    /// This schema.
+    pub fn new(parameters: Value) -> Self {
+        Self { parameters }
+    }
+}

@@ -1,0 +1,53 @@
+//! Both sides of the wire between broker and adapter (`spec/contracts/adapter-protocol.md`).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `subcommand` | the five things an adapter is asked for |
+//! | `exit_code` | what the end of the process means |
+//! | `calls` | what each subcommand is given, as types |
+//! | `input`, `arguments` | the same as the document on stdin, and as the argument list of old brokers |
+//! | `parts` | the texts inside, decoded and checked |
+//! | `service_deployment`, `plan`, `max_in_flight`, `request_parameters`, `secrets`, `uaa_client`, `manifest_text` | what those are made of |
+//! | `answers` | what each subcommand prints |
+//! | `violations`, `absence` | how a document that breaks the rules is reported, and what counts as left out |
+
+mod absence;
+mod answers;
+mod arguments;
+mod calls;
+mod exit_code;
+mod input;
+mod manifest_text;
+mod max_in_flight;
+mod parts;
+mod plan;
+mod request_parameters;
+mod secrets;
+mod service_deployment;
+mod subcommand;
+mod uaa_client;
+mod violations;
+
+pub use answers::{
+    Binding, DashboardUrl, GeneratedManifest, ParametersSchema, PlanSchemas, ServiceBindingSchemas,
+    ServiceInstanceSchemas,
+};
+pub use arguments::ArgumentsError;
+pub use calls::{
+    BoshVms, Call, CreateBinding, DeleteBinding, DnsAddresses, GenerateDashboardUrl,
+    GenerateManifest, GeneratePlanSchemas, PreviousConfigs,
+};
+pub use exit_code::ExitCode;
+pub use input::AdapterInput;
+pub use manifest_text::ManifestText;
+pub use max_in_flight::{InvalidPercentage, MaxInFlight, Percentage};
+pub use parts::InputError;
+pub use plan::{
+    LifecycleErrand, LifecycleErrands, MigratedFrom, Plan, PlanInstanceGroup, PlanUpdate,
+};
+pub use request_parameters::{NotRequestParameters, RequestParameters};
+pub use secrets::Secrets;
+pub use service_deployment::{ServiceDeployment, ServiceRelease, Stemcell};
+pub use subcommand::{Subcommand, UnknownSubcommand};
+pub use uaa_client::UaaClient;
+pub use violations::{Violation, Violations};

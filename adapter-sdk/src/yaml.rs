@@ -1,0 +1,247 @@
+//! YAML as BOSH speaks it. This file alone knows the library behind it.
+//!
+//! The Director (Ruby's Psych) and the Go broker (yaml.v2) read YAML **1.1**
+//! (`spec/contracts/adapter-protocol.md`, "YAML: what readers on the other side do"):
+//!
+//! * Read here, `yes`, `no`, `on`, `off` are booleans, `0644` is octal, the last of two equal keys
+//!   wins. A text field takes any scalar and keeps its source text: `version: 1.10` is `1.10`.
+//! * Written here, every string that is not plainly a word is quoted, so that those readers get it
+//!   back as the same string.
+//!
+//! For documents of no fixed shape read a [`Value`]. It holds what JSON can hold: keys that are
+//! numbers or booleans become text, `.inf` and `.nan` are refused.
+
+mod plain;
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+pub use serde_json::Value;
+use serde_saphyr::{
+    DefaultMessageFormatter, DoubleQuoted, DuplicateKeyPolicy, LitStr, MessageFormatter as _,
+    Options, SerializerOptions, Tagged,
+};
+pub use serde_saphyr::{Deserializer, Location, Spanned};
+
+use self::plain::{is_fit_for_a_block, is_plainly_a_word};
+use crate::redaction::without_values;
+
+/// What [`with_deserializer`] reads with reports this; it becomes an [`Error`] on the way out.
+pub use serde_saphyr::Error as DeserializerError;
+
+/// Why a text could not be read, or a value not be written, as YAML.
+///
+/// Neither message nor anything else in it repeats a line or a value of the document, because
+/// documents read here hold passwords. That includes what a `Deserialize` implementation puts into
+/// quotation marks or back-ticks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", PlaceSuffix(self.place))]
+pub struct Error {
+    message: String,
+    place: Option<(u64, u64)>,
+}
+
+/// Reads the one document of a text.
+pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_saphyr::from_str_with_options(text, reading()).map_err(Error::from)
+}
+
+/// Reads the one document of a text through a deserializer of the caller's making, such as one that
+/// collects the keys nobody asked for.
+pub fn with_deserializer<'de, R, F>(text: &'de str, read: F) -> Result<R, Error>
+where
+    F: for<'e> FnOnce(Deserializer<'de, 'e>) -> Result<R, DeserializerError>,
+{
+    serde_saphyr::with_deserializer_from_str_with_options(text, reading(), read)
+        .map_err(Error::from)
+}
+
+/// Writes a value as one document, with a newline at its end.
+///
+/// The order of keys is kept. The value goes through JSON: a map's keys must be text, numbers or
+/// booleans, and a floating point number that is not finite becomes `null`.
+pub fn to_string<T: Serialize>(value: &T) -> Result<String, Error> {
+    let document = serde_json::to_value(value).map_err(|error| Error {
+        message: without_values(&error.to_string()),
+        place: None,
+    })?;
+    serde_saphyr::to_string_with_options(&Node(&document), writing()).map_err(|error| Error {
+        message: error.to_string(),
+        place: None,
+    })
+}
+
+impl Error {
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Line of the fault, from 1; `None` where the place is not known.
+    pub fn line(&self) -> Option<u64> {
+        self.place.map(|(line, _)| line)
+    }
+
+    /// Column of the fault in characters, from 1; `None` where the place is not known.
+    pub fn column(&self) -> Option<u64> {
+        self.place.map(|(_, column)| column)
+    }
+}
+
+struct PlaceSuffix(Option<(u64, u64)>);
+
+impl fmt::Display for PlaceSuffix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some((line, column)) => write!(f, " at line {line} column {column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Snippets are off because they print lines of the document. What remains at its default limits
+/// depth, nodes, aliases and size.
+fn reading() -> Options {
+    serde_saphyr::options! {
+        legacy_octal_numbers: true,
+        duplicate_keys: DuplicateKeyPolicy::LastWins,
+        with_snippet: false,
+    }
+}
+
+/// Strings are put into their style by [`Text`], so the library chooses none.
+fn writing() -> SerializerOptions {
+    serde_saphyr::ser_options! { prefer_block_scalars: false, min_fold_chars: 0 }
+}
+
+/// Part of a document, written with its strings in the right style.
+struct Node<'d>(&'d Value);
+
+impl Serialize for Node<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::String(text) => Text(text).serialize(serializer),
+            Value::Array(elements) => {
+                let mut list = serializer.serialize_seq(Some(elements.len()))?;
+                for element in elements {
+                    list.serialize_element(&Node(element))?;
+                }
+                list.end()
+            }
+            Value::Object(members) => {
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (key, value) in members {
+                    map.serialize_entry(&Key(key), &Node(value))?;
+                }
+                map.end()
+            }
+            scalar @ (Value::Null | Value::Bool(_) | Value::Number(_)) => {
+                scalar.serialize(serializer)
+            }
+        }
+    }
+}
+
+/// A string as a value.
+struct Text<'d>(&'d str);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if is_fit_for_a_block(self.0) {
+            LitStr(self.0).serialize(serializer)
+        } else {
+            Line(self.0).serialize(serializer)
+        }
+    }
+}
+
+/// A string on one line.
+struct Line<'d>(&'d str);
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if is_plainly_a_word(self.0) {
+            self.0.serialize(serializer)
+        } else {
+            DoubleQuoted(self.0).serialize(serializer)
+        }
+    }
+}
+
+/// A string as a key. Psych merges what stands under `<<` into the map around it, in quotation
+/// marks or not, unless the key is tagged as a string.
+struct Key<'d>(&'d str);
+
+impl Serialize for Key<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            "<<" => Tagged(DoubleQuoted("<<"), Some("tag:yaml.org,2002:str".to_owned()))
+                .serialize(serializer),
+            key => Line(key).serialize(serializer),
+        }
+    }
+}
+
+impl From<DeserializerError> for Error {
+    fn from(error: DeserializerError) -> Self {
+        let place = error.location().map(|at| (at.line(), at.column()));
+        Self {
+            message: message(&error),
+            place: place.filter(|(line, _)| *line > 0),
+        }
+    }
+}
+
+/// The library's message without its values and its own way to name the place.
+fn message(error: &DeserializerError) -> String {
+    use serde_saphyr::Error as E;
+    match error.without_snippet() {
+        E::Message { msg, .. }
+        | E::ExternalMessage { msg, .. }
+        | E::HookError { msg, .. }
+        | E::SerdeVariantId { msg, .. } => without_values(msg),
+        E::SerdeInvalidType {
+            unexpected,
+            expected,
+            ..
+        } => without_values(&format!("invalid type: {unexpected}, expected {expected}")),
+        E::SerdeInvalidValue {
+            unexpected,
+            expected,
+            ..
+        } => without_values(&format!("invalid value: {unexpected}, expected {expected}")),
+        E::SerdeUnknownVariant { expected, .. } => {
+            format!("unknown variant, expected one of {}", Names(expected))
+        }
+        E::SerdeUnknownField {
+            field, expected, ..
+        } => {
+            format!(
+                "unknown field `{field}`, expected one of {}",
+                Names(expected)
+            )
+        }
+        E::SerdeMissingField { field, .. } => format!("missing field `{field}`"),
+        E::NonFiniteFloat { .. } => "a number that is not finite has no place here".to_owned(),
+        E::TaggedEnumMismatch { target, .. } => format!("a tag that is not `{target}`"),
+        E::UnsupportedTag { .. } => "a tag that is not supported".to_owned(),
+        E::InvalidScalar { ty, .. } => format!("invalid value, expected {ty}"),
+        E::Unexpected { expected, .. } => format!("unexpected structure, expected {expected}"),
+        E::MultipleDocuments { .. } => "more than one document".to_owned(),
+        E::AliasError { error, .. } => message(error),
+        other => without_values(&DefaultMessageFormatter.format_message(other)),
+    }
+}
+
+struct Names<'e>(&'e [&'static str]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, name) in self.0.iter().enumerate() {
+            write!(f, "{}`{name}`", if nth > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
