@@ -1,0 +1,141 @@
+use std::io::Write;
+
+use odb_adapter_sdk::AdapterError;
+use odb_adapter_sdk::protocol::{Binding, BoshVms, CreateBinding, DeleteBinding, Secrets};
+use serde_json::{Map, Value, json};
+
+use crate::configuration::Configuration;
+use crate::misconfigured;
+use crate::previous::Previous;
+
+const PORT: u16 = 6379;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BindingError {
+    #[error("expected one instance group `{group}` with one address, found {found}")]
+    Topology { group: String, found: String },
+    #[error("the manifest has no password")]
+    NoPassword,
+    #[error("manifest property `redis.{property}` is not a reference to a secret")]
+    NotAReference { property: &'static str },
+    #[error("the secret of manifest property `redis.{property}` is not known")]
+    UnknownSecret { property: &'static str },
+    #[error("secrets arrived although secure manifests are off")]
+    UnexpectedSecrets,
+    #[error("secret `((secret_pass))` did not arrive although secure manifests are on")]
+    MissingSecret,
+}
+
+/// Answers `create-binding`: one password for all applications, as it stands in the manifest.
+pub(crate) fn create(
+    configuration: &Configuration,
+    call: &CreateBinding,
+) -> Result<Binding, AdapterError> {
+    if call.request_parameters.bind_resource().get("backup_agent") == Some(&Value::Bool(true)) {
+        let mut binding = Binding::default();
+        binding.backup_agent_url = Some("http://www.example.com/backup-agent-url".to_owned());
+        return Ok(binding);
+    }
+    let group = &configuration.redis_instance_group_name;
+    let host = only_address(group, &call.bosh_vms)?;
+    let deployed = Previous::of(call.manifest.parse()?, group);
+    let password = deployed.text("password").ok_or(BindingError::NoPassword)?;
+    let resolved = Resolved::of(&deployed, call.secrets.as_ref()).map_err(misconfigured)?;
+    Ok(Binding::with_credentials(json!({
+        "host": host,
+        "port": PORT,
+        "password": password,
+        "generated_secret": resolved.value(&deployed, "generated_secret"),
+        "odb_managed_secret": resolved.value(&deployed, "odb_managed_secret"),
+        "secret": resolved.value(&deployed, "secret"),
+        "dns_addresses": call.dns_addresses,
+        "passed_in_secrets": call.secrets,
+        "expected_resolved_secrets": resolved.by_reference,
+    })))
+}
+
+/// Answers `delete-binding`: there is nothing to delete, the secrets are looked at as in the example.
+pub(crate) fn delete(
+    configuration: &Configuration,
+    call: &DeleteBinding,
+) -> Result<(), BindingError> {
+    // Where stderr is gone there is nobody to read it.
+    let _ = writeln!(std::io::stderr(), "DNS addresses: {:?}", call.dns_addresses);
+    if !configuration.secure_manifests_enabled {
+        return match &call.secrets {
+            Some(secrets) if !secrets.is_empty() => Err(BindingError::UnexpectedSecrets),
+            _ => Ok(()),
+        };
+    }
+    let value = call
+        .secrets
+        .as_ref()
+        .and_then(|secrets| secrets.expose("((secret_pass))"));
+    value
+        .filter(|value| !value.is_empty())
+        .map(drop)
+        .ok_or(BindingError::MissingSecret)
+}
+
+fn only_address<'v>(group: &str, vms: &'v BoshVms) -> Result<&'v str, BindingError> {
+    match vms.get(group).map(Vec::as_slice) {
+        Some([address]) if vms.len() == 1 => Ok(address),
+        _ => {
+            let found: Vec<_> = vms
+                .iter()
+                .map(|(name, addresses)| format!("`{name}` with {}", addresses.len()))
+                .collect();
+            let found = if found.is_empty() {
+                "none".to_owned()
+            } else {
+                found.join(", ")
+            };
+            Err(BindingError::Topology {
+                group: group.to_owned(),
+                found,
+            })
+        }
+    }
+}
+
+/// Values of the secrets that the manifest refers to; none at all without secure manifests.
+struct Resolved {
+    by_reference: Map<String, Value>,
+}
+
+impl Resolved {
+    /// Looks up every secret that the adapter writes into manifests; each must be known.
+    fn of(deployed: &Previous, secrets: Option<&Secrets>) -> Result<Self, BindingError> {
+        const ALWAYS: [&str; 5] = [
+            "generated_secret",
+            "odb_managed_secret",
+            "ca_cert",
+            "private_key",
+            "certificate",
+        ];
+        let mut by_reference = Map::new();
+        let Some(secrets) = secrets else {
+            return Ok(Self { by_reference });
+        };
+        let chosen = deployed.property("secret").map(|_| "secret");
+        for property in ALWAYS.into_iter().chain(chosen) {
+            let reference = deployed
+                .text(property)
+                .filter(|text| text.starts_with("((") && text.ends_with("))"))
+                .ok_or(BindingError::NotAReference { property })?;
+            let value = secrets
+                .expose(reference)
+                .filter(|value| !value.is_empty())
+                .ok_or(BindingError::UnknownSecret { property })?;
+            by_reference.insert(reference.to_owned(), value.into());
+        }
+        Ok(Self { by_reference })
+    }
+
+    fn value(&self, deployed: &Previous, property: &str) -> &str {
+        deployed
+            .text(property)
+            .and_then(|reference| self.by_reference.get(reference)?.as_str())
+            .unwrap_or_default()
+    }
+}
