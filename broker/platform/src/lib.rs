@@ -1,1 +1,20 @@
 //! Clients of the BOSH Director, UAA and the Cloud Controller on one HTTP foundation.
+//!
+//! A client is a struct with a method per thing that the broker needs. Every method takes a
+//! [`Call`](http::Call) first: the deadline of the work that it is part of, and the id under
+//! which the platform's logs should show it.
+//!
+//! | module | speaks to | contract |
+//! | --- | --- | --- |
+//! | [`http`] | | trust, limits, deadlines, retries, for all of them |
+//! | [`uaa`] | UAA, of either foundation | `spec/contracts/platform-apis.md`, section 1 |
+//! | [`director`] | BOSH Director | `spec/contracts/director-api.md` |
+//! | [`cloud_controller`] | Cloud Controller v3 | `spec/contracts/platform-apis.md`, section 3 |
+
+pub mod cloud_controller;
+pub mod director;
+pub mod http;
+mod text_id;
+pub mod uaa;
+
+pub use text_id::InvalidText;

@@ -1,0 +1,221 @@
+//! Configs: named texts that the Director keeps, every version of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigId, ConfigName, ConfigType, Director, DirectorError, connection::Asked};
+use crate::http::{Call, Method, Repeat, Request, StatusCode};
+
+/// A version of a config (`spec/contracts/director-api.md`, "Configs").
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+pub struct Config {
+    /// This version.
+    pub id: ConfigId,
+    /// The type.
+    #[serde(rename = "type")]
+    pub kind: ConfigType,
+    /// The name.
+    pub name: ConfigName,
+    /// The text, a YAML mapping.
+    pub content: String,
+    /// The team that it belongs to, if it belongs to one.
+    #[serde(default)]
+    pub team: Option<String>,
+}
+
+/// Which version must be the latest for a config to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Whichever.
+    Anything,
+    /// None: the config is new.
+    Nothing,
+    /// This one.
+    Latest(ConfigId),
+}
+
+/// What a delete of a config found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deleted {
+    /// The config; it is gone now.
+    Yes,
+    /// Nothing.
+    WasAbsent,
+}
+
+/// A config was not written.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PutConfigError {
+    /// Another version than the expected one is the latest.
+    #[error("the config has another latest version than expected: `{latest}`")]
+    Stale {
+        /// The latest version, `0` if there is none.
+        latest: String,
+    },
+    /// The call to the Director failed.
+    #[error("the config could not be written")]
+    Director {
+        /// Why.
+        #[source]
+        source: DirectorError,
+    },
+}
+
+impl Director {
+    /// The latest version of a config, if there is one. Safe to repeat.
+    #[tracing::instrument(
+        name = "director.config_latest",
+        skip_all,
+        fields(config.type = %kind, config.name = %name)
+    )]
+    pub async fn config_latest(
+        &self,
+        call: &Call,
+        kind: &ConfigType,
+        name: &ConfigName,
+    ) -> Result<Option<Config>, DirectorError> {
+        let query = [
+            ("type", kind.as_str()),
+            ("name", name.as_str()),
+            ("latest", "true"),
+        ];
+        let mut found: Vec<Config> = self.read(call, &["configs"], &query).await?;
+        Ok(found.pop())
+    }
+
+    /// The latest versions of all configs of a type. Safe to repeat.
+    #[tracing::instrument(name = "director.configs_of_type", skip_all, fields(config.type = %kind))]
+    pub async fn configs_of_type(
+        &self,
+        call: &Call,
+        kind: &ConfigType,
+    ) -> Result<Vec<Config>, DirectorError> {
+        let query = [("type", kind.as_str()), ("latest", "true")];
+        self.read(call, &["configs"], &query).await
+    }
+
+    /// The latest versions of the configs of a name, of whatever type. Safe to repeat.
+    #[tracing::instrument(name = "director.configs_named", skip_all, fields(config.name = %name))]
+    pub async fn configs_named(
+        &self,
+        call: &Call,
+        name: &ConfigName,
+    ) -> Result<Vec<Config>, DirectorError> {
+        let query = [("name", name.as_str()), ("latest", "true")];
+        self.read(call, &["configs"], &query).await
+    }
+
+    /// Writes a config. The content it has already makes no new version. Safe to repeat, so it is.
+    #[tracing::instrument(
+        name = "director.put_config",
+        skip_all,
+        fields(config.type = %kind, config.name = %name)
+    )]
+    pub async fn put_config(
+        &self,
+        call: &Call,
+        kind: &ConfigType,
+        name: &ConfigName,
+        content: &str,
+        expected: &Expected,
+    ) -> Result<Config, PutConfigError> {
+        let written = serde_json::to_vec(&NewConfig {
+            kind,
+            name,
+            content,
+            expected_latest_id: match expected {
+                Expected::Anything => None,
+                Expected::Nothing => Some("0"),
+                Expected::Latest(id) => Some(id.as_str()),
+            },
+        })
+        .expect("texts can be written as JSON");
+        let url = self.address(&["configs"], &[]);
+        let request = Request::new(Method::POST, url, Repeat::WhenTransient)
+            .body("application/json", written);
+        let asked = Asked::of(&request);
+        let failed = |source| PutConfigError::Director { source };
+        let refused = match self.send(call, request).await {
+            Ok(answer) => {
+                return answer
+                    .json()
+                    .map_err(|source| failed(asked.not_understood(source)));
+            }
+            Err(refused) => refused,
+        };
+        let DirectorError::Refused {
+            status: StatusCode::PRECONDITION_FAILED,
+            ..
+        } = refused
+        else {
+            return Err(failed(refused));
+        };
+        // An attempt whose answer was lost may have written this very text; the one after it then
+        // finds another latest version than before.
+        match self.config_latest(call, kind, name).await.map_err(failed)? {
+            Some(latest) if latest.content == content => Ok(latest),
+            Some(latest) => Err(PutConfigError::Stale {
+                latest: latest.id.into(),
+            }),
+            None => Err(PutConfigError::Stale {
+                latest: "0".to_owned(),
+            }),
+        }
+    }
+
+    /// Deletes a config with all its versions. Safe to repeat.
+    #[tracing::instrument(
+        name = "director.delete_config",
+        skip_all,
+        fields(config.type = %kind, config.name = %name)
+    )]
+    pub async fn delete_config(
+        &self,
+        call: &Call,
+        kind: &ConfigType,
+        name: &ConfigName,
+    ) -> Result<Deleted, DirectorError> {
+        let url = self.address(
+            &["configs"],
+            &[("type", kind.as_str()), ("name", name.as_str())],
+        );
+        match self
+            .send(
+                call,
+                Request::new(Method::DELETE, url, Repeat::WhenTransient),
+            )
+            .await
+        {
+            Ok(_) => Ok(Deleted::Yes),
+            // Plain text, the same as for an address that does not exist.
+            Err(DirectorError::Refused {
+                status: StatusCode::NOT_FOUND,
+                ..
+            }) => Ok(Deleted::WasAbsent),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A config's content may be anything, secrets included.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .field("name", &self.name)
+            .field("team", &self.team)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize)]
+struct NewConfig<'a> {
+    #[serde(rename = "type")]
+    kind: &'a ConfigType,
+    name: &'a ConfigName,
+    content: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_latest_id: Option<&'a str>,
+}

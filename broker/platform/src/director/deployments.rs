@@ -1,0 +1,139 @@
+//! Deployments: what there is, deploy, delete.
+
+use secrecy::SecretString;
+use serde::Deserialize;
+
+use super::{ContextId, DeploymentName, Director, DirectorError, SubmitError, TaskId, error::code};
+use crate::http::{Call, Method, StatusCode};
+
+/// What the Director has under a name.
+#[derive(Clone, Debug)]
+pub enum Deployment {
+    /// Nothing.
+    Absent,
+    /// A deployment none of whose deploys has succeeded. It can be deployed and deleted.
+    NeverDeployed,
+    /// A deployment, with the manifest of its last successful deploy as it was sent. It may hold
+    /// literal secrets.
+    Deployed(SecretString),
+    /// A deployment of a team that the broker is not in: the name is taken.
+    ForeignTeam,
+}
+
+/// A line of the list of deployments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeploymentSummary {
+    /// The deployment.
+    pub name: DeploymentName,
+    /// The teams that it belongs to.
+    pub teams: Vec<String>,
+}
+
+/// What a delete does about agents that do not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Force {
+    /// The task fails and the deployment stays.
+    No,
+    /// Errors are passed over.
+    Yes,
+}
+
+impl Director {
+    /// The deployments that the broker may see, sorted by name. Safe to repeat.
+    ///
+    /// Asks for names only, which is much cheaper for the Director. A deployment whose name does
+    /// not fit into a path is left out.
+    #[tracing::instrument(name = "director.deployments", skip_all)]
+    pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentSummary>, DirectorError> {
+        let names_only = [
+            ("exclude_configs", "true"),
+            ("exclude_releases", "true"),
+            ("exclude_stemcells", "true"),
+            ("exclude_lock", "true"),
+        ];
+        let wire: Vec<WireSummary> = self.read(call, &["deployments"], &names_only).await?;
+        let summary = |wire: WireSummary| {
+            Some(DeploymentSummary {
+                name: DeploymentName::try_from(wire.name).ok()?,
+                teams: wire.teams,
+            })
+        };
+        Ok(wire.into_iter().filter_map(summary).collect())
+    }
+
+    /// What there is under a name. Safe to repeat.
+    #[tracing::instrument(name = "director.deployment", skip_all, fields(deployment = %name))]
+    pub async fn deployment(
+        &self,
+        call: &Call,
+        name: &DeploymentName,
+    ) -> Result<Deployment, DirectorError> {
+        let found = self
+            .read::<WireDeployment>(call, &["deployments", name.as_str()], &[])
+            .await;
+        match found {
+            Ok(WireDeployment {
+                manifest: Some(manifest),
+            }) => Ok(Deployment::Deployed(manifest.into())),
+            Ok(WireDeployment { manifest: None }) => Ok(Deployment::NeverDeployed),
+            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_DEPLOYMENT) => {
+                Ok(Deployment::Absent)
+            }
+            // The Director looks the name up before it asks whose it is.
+            Err(DirectorError::NotAllowed { .. }) => Ok(Deployment::ForeignTeam),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deploys a manifest, which names its deployment. The manifest is sent as it is.
+    ///
+    /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
+    #[tracing::instrument(name = "director.deploy", skip_all, fields(context = %context))]
+    pub async fn deploy(
+        &self,
+        call: &Call,
+        manifest: &str,
+        context: &ContextId,
+    ) -> Result<TaskId, SubmitError> {
+        let url = self.address(&["deployments"], &[]);
+        let body = Some(("text/yaml", manifest.as_bytes().to_vec()));
+        self.submit(call, Method::POST, url, context, body).await
+    }
+
+    /// Deletes a deployment. One that is not there is refused with status 404.
+    ///
+    /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
+    #[tracing::instrument(
+        name = "director.delete",
+        skip_all,
+        fields(deployment = %name, context = %context)
+    )]
+    pub async fn delete(
+        &self,
+        call: &Call,
+        name: &DeploymentName,
+        force: Force,
+        context: &ContextId,
+    ) -> Result<TaskId, SubmitError> {
+        let query: &[_] = match force {
+            Force::No => &[],
+            Force::Yes => &[("force", "true")],
+        };
+        let url = self.address(&["deployments", name.as_str()], query);
+        self.submit(call, Method::DELETE, url, context, None).await
+    }
+}
+
+#[derive(Deserialize)]
+struct WireSummary {
+    name: String,
+    #[serde(default)]
+    teams: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct WireDeployment {
+    /// `null`, but never left out.
+    #[serde(deserialize_with = "Option::deserialize")]
+    manifest: Option<String>,
+}

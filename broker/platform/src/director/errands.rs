@@ -1,0 +1,138 @@
+//! Errands: run one, read how it went.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContextId, DeploymentName, Director, DirectorError, ErrandName, SubmitError, TaskId};
+use crate::http::{Call, Method};
+
+/// Which instances an errand runs on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InstanceSelector {
+    /// The instance group.
+    pub group: String,
+    /// An instance's UUID or index, or `first`; all of the group if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// How an errand went on one instance.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ErrandResult {
+    /// The instance's group.
+    pub group: String,
+    /// The instance's UUID.
+    pub instance: String,
+    /// The errand's name.
+    pub errand: String,
+    /// The exit code; above 128 the errand was ended by a signal.
+    pub exit_code: i64,
+    /// What it wrote to standard output. It may hold secrets.
+    pub stdout: String,
+    /// What it wrote to standard error. It may hold secrets.
+    pub stderr: String,
+}
+
+impl ErrandResult {
+    /// Whether the errand ended well on this instance.
+    pub fn succeeded(&self) -> bool {
+        self.exit_code == 0
+    }
+}
+
+impl Director {
+    /// Runs an errand, on all its instances if `instances` is empty.
+    ///
+    /// An errand or a selector that matches nothing is not refused here: the task fails.
+    /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
+    #[tracing::instrument(
+        name = "director.run_errand",
+        skip_all,
+        fields(deployment = %deployment, errand = %errand, context = %context)
+    )]
+    pub async fn run_errand(
+        &self,
+        call: &Call,
+        deployment: &DeploymentName,
+        errand: &ErrandName,
+        instances: &[InstanceSelector],
+        context: &ContextId,
+    ) -> Result<TaskId, SubmitError> {
+        let path = [
+            "deployments",
+            deployment.as_str(),
+            "errands",
+            errand.as_str(),
+            "runs",
+        ];
+        let run = serde_json::json!({
+            "keep-alive": false,
+            "when-changed": false,
+            "instances": instances,
+        });
+        let body = Some(("application/json", run.to_string().into_bytes()));
+        self.submit(call, Method::POST, self.address(&path, &[]), context, body)
+            .await
+    }
+
+    /// How an errand's task went, instance by instance. Safe to repeat.
+    ///
+    /// The task of a failed errand ends as [`Done`](super::TaskState::Done), so this has to be
+    /// asked. Nothing at all means that there was nothing to do, which is a success.
+    #[tracing::instrument(name = "director.errand_results", skip_all, fields(bosh.task.id = %task))]
+    pub async fn errand_results(
+        &self,
+        call: &Call,
+        task: TaskId,
+    ) -> Result<Vec<ErrandResult>, DirectorError> {
+        let (asked, output) = self.result(call, task).await?;
+        let lines = output.lines().filter(|line| !line.trim().is_empty());
+        let results =
+            lines.map(|line| serde_json::from_str(line).map(|wire: WireResult| wire.into()));
+        results
+            .collect::<Result<_, serde_json::Error>>()
+            .map_err(|error| asked.not_understood(error.into()))
+    }
+}
+
+impl fmt::Debug for ErrandResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ErrandResult")
+            .field("group", &self.group)
+            .field("instance", &self.instance)
+            .field("errand", &self.errand)
+            .field("exit_code", &self.exit_code)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+struct WireResult {
+    instance: WireInstance,
+    errand_name: String,
+    exit_code: i64,
+    #[serde(default)]
+    stdout: String,
+    #[serde(default)]
+    stderr: String,
+}
+
+#[derive(Deserialize)]
+struct WireInstance {
+    group: String,
+    id: String,
+}
+
+impl From<WireResult> for ErrandResult {
+    fn from(wire: WireResult) -> Self {
+        Self {
+            group: wire.instance.group,
+            instance: wire.instance.id,
+            errand: wire.errand_name,
+            exit_code: wire.exit_code,
+            stdout: wire.stdout,
+            stderr: wire.stderr,
+        }
+    }
+}

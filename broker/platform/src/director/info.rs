@@ -1,0 +1,154 @@
+//! Who the Director is, and whom it takes the broker for.
+
+use std::fmt;
+
+use serde::Deserialize;
+use url::Url;
+
+use super::{Director, DirectorError, connection::Asked};
+use crate::http::{Call, HttpClient, Request, address};
+
+/// What the Director tells about itself (`spec/contracts/director-api.md`, "Authentication").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// The Director's name.
+    pub name: String,
+    /// The Director's UUID; part of the scopes of its own.
+    pub uuid: String,
+    /// The version as text, such as `277.3.0 (3604d808)`.
+    pub version: String,
+    /// Whom the Director takes the caller for; `None` if it does not know the credentials.
+    pub user: Option<String>,
+    /// Who keeps the Director's users.
+    pub authentication: Authentication,
+    /// Whether BOSH DNS is on.
+    pub local_dns: bool,
+    /// Whether the Director resolves variables by a config server (CredHub).
+    pub config_server: bool,
+}
+
+/// Who keeps the Director's users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authentication {
+    /// The Director itself.
+    Basic,
+    /// A UAA.
+    Uaa {
+        /// Its address.
+        url: String,
+    },
+    /// Something that this client does not know.
+    Unknown(String),
+}
+
+impl Director {
+    /// What the Director tells about itself to anybody; `user` is `None`. Safe to repeat.
+    #[tracing::instrument(name = "director.info", skip_all)]
+    pub async fn info(&self, call: &Call) -> Result<Info, DirectorError> {
+        anonymous(self.http(), self.server(), call).await
+    }
+
+    /// What the Director tells about itself to the broker. The Director never refuses this: see
+    /// [`Info::user`]. Safe to repeat.
+    #[tracing::instrument(name = "director.authenticated_info", skip_all)]
+    pub async fn authenticated_info(&self, call: &Call) -> Result<Info, DirectorError> {
+        let known: WireInfo = self.read(call, &["info"], &[]).await?;
+        if known.user.is_some() {
+            return Ok(known.into());
+        }
+        // No 401 tells here that a kept token is no longer good.
+        if let Some(tokens) = self.tokens()
+            && let Ok(token) = tokens.token(call).await
+        {
+            tokens.invalidate(&token);
+            let known: WireInfo = self.read(call, &["info"], &[]).await?;
+            return Ok(known.into());
+        }
+        Ok(known.into())
+    }
+}
+
+pub(super) async fn anonymous(
+    http: &HttpClient,
+    server: &Url,
+    call: &Call,
+) -> Result<Info, DirectorError> {
+    let request = Request::get(address::on(server, &["info"], &[]));
+    let answer = http
+        .send(call, &request)
+        .await
+        .map_err(|source| Asked::of(&request).no_answer(source))?;
+    let info: WireInfo = Asked::of(&request)
+        .accept(answer)?
+        .json()
+        .map_err(|source| Asked::of(&request).not_understood(source))?;
+    Ok(info.into())
+}
+
+impl fmt::Display for Authentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Basic => "basic",
+            Self::Uaa { .. } => "uaa",
+            Self::Unknown(kind) => kind,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct WireInfo {
+    name: String,
+    uuid: String,
+    version: String,
+    user: Option<String>,
+    user_authentication: WireAuthentication,
+    #[serde(default)]
+    features: WireFeatures,
+}
+
+#[derive(Deserialize)]
+struct WireAuthentication {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    options: WireOptions,
+}
+
+#[derive(Default, Deserialize)]
+struct WireOptions {
+    url: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireFeatures {
+    #[serde(default)]
+    local_dns: WireFeature,
+    #[serde(default)]
+    config_server: WireFeature,
+}
+
+#[derive(Default, Deserialize)]
+struct WireFeature {
+    #[serde(default)]
+    status: bool,
+}
+
+impl From<WireInfo> for Info {
+    fn from(wire: WireInfo) -> Self {
+        let WireAuthentication { kind, options } = wire.user_authentication;
+        let authentication = match (kind.as_str(), options.url) {
+            ("basic", _) => Authentication::Basic,
+            ("uaa", Some(url)) => Authentication::Uaa { url },
+            _ => Authentication::Unknown(kind),
+        };
+        Self {
+            name: wire.name,
+            uuid: wire.uuid,
+            version: wire.version,
+            user: wire.user,
+            authentication,
+            local_dns: wire.features.local_dns.status,
+            config_server: wire.features.config_server.status,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The BOSH Director.
+//!
+//! Contract: `spec/contracts/director-api.md`. A file per group of endpoints:
+//!
+//! | file | endpoints |
+//! | --- | --- |
+//! | `connection` | how a request is authenticated, sent and its answer sorted |
+//! | `info` | `/info` |
+//! | `deployments` | `/deployments`: list, manifest, deploy, delete |
+//! | `errands` | `/deployments/NAME/errands`, and their results |
+//! | `tasks` | `/tasks`: one, many, cancel, result output |
+//! | `events` | the event output of a task |
+//! | `vms` | `/deployments/NAME/vms` |
+//! | `configs` | `/configs` |
+//!
+//! Reading is repeated after transient failures, within the limits and the deadline of the call.
+//! What starts a task is not: [`SubmitError`] says whether it can have taken effect.
+
+mod configs;
+mod connection;
+mod deployments;
+mod errands;
+mod error;
+mod events;
+mod ids;
+mod info;
+mod tasks;
+mod vms;
+
+pub use configs::{Config, Deleted, Expected, PutConfigError};
+pub use connection::{ConnectError, Credentials, Director};
+pub use deployments::{Deployment, DeploymentSummary, Force};
+pub use errands::{ErrandResult, InstanceSelector};
+pub use error::{DirectorError, SubmitError};
+pub use events::{Event, EventChunk, Failure, Remark, RemarkKind, Step, StepState};
+pub use ids::{
+    ConfigId, ConfigName, ConfigType, ContextId, DeploymentName, ErrandName, InvalidContextId,
+    TaskId,
+};
+pub use info::{Authentication, Info};
+pub use tasks::{Cancellation, Task, TaskFilter, TaskState};

@@ -1,0 +1,95 @@
+//! An answer, read to its end.
+
+use bytes::Bytes;
+use reqwest::{
+    StatusCode,
+    header::{HeaderMap, HeaderName},
+};
+use serde::de::DeserializeOwned;
+
+/// How much of an error's text is kept.
+const KEPT_OF_AN_ERROR: usize = 2 * 1024;
+
+pub(crate) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// The body of an answer is not what it should be.
+///
+/// It tells where, not what: the text may hold a manifest or a token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadableAnswer {
+    /// It is not JSON, or it stops in the middle.
+    #[error("the body is not JSON at line {line}, column {column}")]
+    NotJson {
+        /// From 1.
+        line: usize,
+        /// From 0.
+        column: usize,
+    },
+    /// It is JSON of another shape.
+    #[error("the body's JSON has another shape than expected at line {line}, column {column}")]
+    Shape {
+        /// From 1.
+        line: usize,
+        /// From 0.
+        column: usize,
+    },
+    /// Something that must be there is not.
+    #[error("the answer has no {missing}")]
+    Missing {
+        /// What is missing.
+        missing: &'static str,
+    },
+}
+
+impl From<serde_json::Error> for UnreadableAnswer {
+    fn from(error: serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        if error.is_data() {
+            Self::Shape { line, column }
+        } else {
+            Self::NotJson { line, column }
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.body
+    }
+
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, UnreadableAnswer> {
+        Ok(serde_json::from_slice(&self.body)?)
+    }
+
+    /// The body as text, what is no UTF-8 replaced.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as the text of an error.
+    pub(crate) fn error_text(&self) -> String {
+        cut(&String::from_utf8_lossy(&self.body))
+    }
+}
+
+/// Cuts an error's text to a length that can be logged.
+pub(crate) fn cut(text: &str) -> String {
+    let trimmed = text.trim();
+    if trimmed.len() <= KEPT_OF_AN_ERROR {
+        return trimmed.to_owned();
+    }
+    let end = trimmed.floor_char_boundary(KEPT_OF_AN_ERROR);
+    format!("{}…", &trimmed[..end])
+}

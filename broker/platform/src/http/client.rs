@@ -1,0 +1,244 @@
+//! Sends requests.
+
+use std::{error::Error, fmt, io, sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use reqwest::StatusCode;
+use tokio::time::{Instant, sleep, timeout_at};
+use tracing::{debug, warn};
+use url::{Host, Url};
+
+use super::{Answer, Call, ClientError, Limits, Repeat, Request, TransportError, Trust};
+
+/// Idle connections are given up before a server's own limit, so that few requests meet a
+/// connection that is being closed.
+const IDLE: Duration = Duration::from_secs(15);
+const IDLE_CONNECTIONS: usize = 16;
+/// How much of an error's body is read.
+const ERROR_BODY: usize = 64 * 1024;
+
+/// Sends requests under one [`Trust`] and one set of [`Limits`]. Cheap to clone; clones share
+/// their connections.
+#[derive(Clone)]
+pub struct HttpClient {
+    through_proxy: reqwest::Client,
+    direct: reqwest::Client,
+    limits: Arc<Limits>,
+}
+
+impl HttpClient {
+    /// Sets a client up. Nothing is sent.
+    pub fn new(trust: &Trust, limits: Limits) -> Result<Self, ClientError> {
+        let build = |builder: reqwest::ClientBuilder| {
+            builder
+                .build()
+                .map_err(|source| ClientError::Settings { source })
+        };
+        Ok(Self {
+            through_proxy: build(settings(trust, &limits))?,
+            direct: build(settings(trust, &limits).no_proxy())?,
+            limits: Arc::new(limits),
+        })
+    }
+
+    /// Sends a request, again as far as it allows, and reads the answer to its end.
+    ///
+    /// An answer of any status is an answer. Only the last attempt's failure is told.
+    pub(crate) async fn send(
+        &self,
+        call: &Call,
+        request: &Request,
+    ) -> Result<Answer, TransportError> {
+        let mut pauses = self.limits.pauses();
+        let mut attempt = 1_usize;
+        loop {
+            let started = Instant::now();
+            let outcome = self.attempt(call, request).await;
+            let taken = started.elapsed();
+            let pause = pauses.next().filter(|pause| {
+                may_repeat(request.repeat, &outcome) && *pause < call.deadline.remaining()
+            });
+            report(request, &outcome, taken, attempt, pause);
+            let Some(pause) = pause else { return outcome };
+            sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(&self, call: &Call, request: &Request) -> Result<Answer, TransportError> {
+        if call.deadline.has_passed() {
+            return Err(TransportError::OutOfTime { sent: false });
+        }
+        let end = call.deadline.within(self.limits.attempt);
+        match timeout_at(end.instant(), self.exchange(request)).await {
+            Ok(outcome) => outcome,
+            Err(_) if call.deadline.has_passed() => Err(TransportError::OutOfTime { sent: true }),
+            Err(_) => Err(TransportError::TooSlow {
+                limit_ms: self.limits.attempt.as_millis(),
+            }),
+        }
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<Answer, TransportError> {
+        let mut response = self
+            .client_for(&request.url)
+            .request(request.method.clone(), request.url.clone())
+            .headers(request.headers.clone())
+            .body(request.body.clone())
+            .send()
+            .await
+            .map_err(failed)?;
+        let status = response.status();
+        let headers = std::mem::take(response.headers_mut());
+        let body = if status.is_client_error() || status.is_server_error() {
+            read_start(response, ERROR_BODY.min(self.limits.answer)).await?
+        } else {
+            read_all(response, self.limits.answer).await?
+        };
+        Ok(Answer {
+            status,
+            headers,
+            body,
+        })
+    }
+
+    /// Loopback addresses are not reached through a proxy, whatever the environment says.
+    fn client_for(&self, url: &Url) -> &reqwest::Client {
+        let loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        if loopback {
+            &self.direct
+        } else {
+            &self.through_proxy
+        }
+    }
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+fn settings(trust: &Trust, limits: &Limits) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(trust.client_config())
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(limits.connect)
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        // A connection of its own per request in flight: one that hangs takes no other with it.
+        .http1_only()
+        .user_agent(concat!("on-demand-broker/", env!("CARGO_PKG_VERSION")))
+}
+
+async fn read_all(mut response: reqwest::Response, limit: usize) -> Result<Bytes, TransportError> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if body.len() + chunk.len() > limit {
+            return Err(TransportError::TooLong { limit });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+async fn read_start(
+    mut response: reqwest::Response,
+    limit: usize,
+) -> Result<Bytes, TransportError> {
+    let mut body = BytesMut::new();
+    while body.len() < limit
+        && let Some(chunk) = response.chunk().await.map_err(failed)?
+    {
+        body.extend_from_slice(&chunk);
+    }
+    body.truncate(limit);
+    Ok(body.freeze())
+}
+
+fn failed(error: reqwest::Error) -> TransportError {
+    let connecting = error.is_connect();
+    let handshake = connecting && comes_from_tls(&error);
+    // The address is told by the error that wraps this one.
+    let source = Arc::new(error.without_url());
+    if handshake {
+        TransportError::Handshake { source }
+    } else if connecting {
+        TransportError::NotConnected { source }
+    } else {
+        TransportError::Broken { source }
+    }
+}
+
+fn comes_from_tls(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.is::<rustls::Error>() {
+            return true;
+        }
+        // An I/O error hides what it wraps from `source`.
+        cause = match error.downcast_ref().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
+    }
+    false
+}
+
+fn may_repeat(repeat: Repeat, outcome: &Result<Answer, TransportError>) -> bool {
+    match (repeat, outcome) {
+        (Repeat::WhenTransient, Ok(answer)) => is_transient(answer.status),
+        (Repeat::WhenTransient, Err(error)) => error.is_transient(),
+        (Repeat::WhileUnsent, Ok(_)) => false,
+        (Repeat::WhileUnsent, Err(error)) => matches!(error, TransportError::NotConnected { .. }),
+    }
+}
+
+/// Whether a status tells of trouble on the way rather than of the request.
+pub(crate) fn is_transient(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
+    )
+}
+
+fn report(
+    request: &Request,
+    outcome: &Result<Answer, TransportError>,
+    taken: Duration,
+    attempt: usize,
+    pause: Option<Duration>,
+) {
+    let method = request.method.as_str();
+    let path = request.url.path();
+    let host = request.url.host_str();
+    let status = outcome.as_ref().ok().map(|answer| answer.status.as_u16());
+    let error = outcome.as_ref().err().map(tracing::field::display);
+    let duration_ms = u64::try_from(taken.as_millis()).unwrap_or(u64::MAX);
+    if let Some(pause) = pause {
+        let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        warn!(
+            method,
+            host,
+            path,
+            status,
+            error,
+            duration_ms,
+            attempt,
+            pause_ms,
+            "call to the platform is tried again"
+        );
+    } else {
+        debug!(
+            method,
+            host, path, status, error, duration_ms, attempt, "call to the platform"
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! Why there is no answer.
+
+use std::sync::Arc;
+
+/// A request got no (complete) answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TransportError {
+    /// No connection came about, so nothing was sent.
+    #[error("no connection could be established")]
+    NotConnected {
+        /// What the network or TLS said.
+        #[source]
+        source: Arc<reqwest::Error>,
+    },
+    /// The TLS handshake failed, most often because the certificate is not trusted. Nothing was
+    /// sent.
+    #[error("the TLS handshake failed")]
+    Handshake {
+        /// What TLS said.
+        #[source]
+        source: Arc<reqwest::Error>,
+    },
+    /// The connection broke after the request may have been sent.
+    #[error("the connection broke before the answer was complete")]
+    Broken {
+        /// What the network said.
+        #[source]
+        source: Arc<reqwest::Error>,
+    },
+    /// One attempt took longer than [`Limits::attempt`](super::Limits::attempt).
+    #[error("no complete answer came within {limit_ms} ms")]
+    TooSlow {
+        /// The limit in milliseconds.
+        limit_ms: u128,
+    },
+    /// The deadline of the call passed. `sent` tells whether the request was on its way by then.
+    #[error("the time for the whole operation is over")]
+    OutOfTime {
+        /// Whether the request may have reached the other side.
+        sent: bool,
+    },
+    /// The answer is longer than [`Limits::answer`](super::Limits::answer).
+    #[error("the answer is longer than {limit} bytes")]
+    TooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+}
+
+impl TransportError {
+    /// Whether the same request may well be answered if it is sent again.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::NotConnected { .. } | Self::Broken { .. } | Self::TooSlow { .. } => true,
+            Self::Handshake { .. } | Self::OutOfTime { .. } | Self::TooLong { .. } => false,
+        }
+    }
+
+    /// Whether the request may have reached the other side, and so have taken effect.
+    pub fn may_have_been_sent(&self) -> bool {
+        match self {
+            Self::NotConnected { .. } | Self::Handshake { .. } => false,
+            Self::OutOfTime { sent } => *sent,
+            Self::Broken { .. } | Self::TooSlow { .. } | Self::TooLong { .. } => true,
+        }
+    }
+}
+
+/// A client cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The address is not one.
+    #[error("the address cannot be read")]
+    Address {
+        /// What is wrong with it.
+        #[source]
+        source: url::ParseError,
+    },
+    /// The address has another scheme than `https` or `http`, no host, or credentials in it.
+    #[error(
+        "the address must be `https://host[:port]` or `http://host[:port]`, without credentials"
+    )]
+    AddressForm,
+    /// The HTTP library refuses its settings.
+    #[error("the HTTP client cannot be set up")]
+    Settings {
+        /// What the library says.
+        #[source]
+        source: reqwest::Error,
+    },
+}

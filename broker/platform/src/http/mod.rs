@@ -1,0 +1,35 @@
+//! The HTTP foundation under all clients.
+//!
+//! - [`Trust`]: whose certificates are believed; TLS 1.2 and 1.3, aws-lc-rs.
+//! - [`Limits`]: time to connect, time for one attempt, size of an answer, pauses between attempts.
+//! - [`Call`] and [`Deadline`]: the budget of the work that a call is part of. An attempt takes the
+//!   smaller of its own limit and what is left.
+//! - [`HttpClient`]: sends one request, again if the request says that this is safe.
+//!
+//! Redirects are never followed: to the Director they are part of its protocol, from anybody else
+//! they are an answer that was not expected. Proxies are taken from the environment
+//! (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`), but never used for loopback addresses.
+//!
+//! Nothing here logs a body, a query or a header.
+
+pub(crate) mod address;
+mod answer;
+mod call;
+mod client;
+mod error;
+mod limits;
+mod request;
+mod trust;
+
+pub use answer::UnreadableAnswer;
+pub use call::{Call, Deadline};
+pub use client::HttpClient;
+pub use error::{ClientError, TransportError};
+pub use limits::Limits;
+pub use reqwest::{Method, StatusCode};
+pub use trust::{Trust, TrustError};
+pub use url::Url;
+
+pub(crate) use answer::{Answer, cut};
+pub(crate) use client::is_transient;
+pub(crate) use request::{Repeat, Request};

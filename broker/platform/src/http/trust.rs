@@ -1,0 +1,202 @@
+//! Whose certificates a client believes.
+
+use std::{fmt, sync::Arc};
+
+use rustls::{
+    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::{
+        WantsClientCert,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature},
+};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
+
+/// Whose certificates a client believes. Cheap to clone.
+///
+/// The system's store is the one that OpenSSL would use (`/etc/ssl/certs` on Debian;
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` move it).
+#[derive(Clone)]
+pub struct Trust {
+    config: Arc<ClientConfig>,
+    verified: bool,
+}
+
+/// No trust can be established.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The system has no usable store of certificates.
+    #[error("the system's certificate store has no usable certificate")]
+    NoSystemStore {
+        /// The first thing that went wrong in reading it, if anything did.
+        #[source]
+        source: Option<rustls_native_certs::Error>,
+    },
+    /// The text is no PEM.
+    #[error("the certificate authority is not PEM")]
+    Pem {
+        /// What is wrong with it.
+        #[source]
+        source: rustls_pki_types::pem::Error,
+    },
+    /// The PEM has no certificate in it.
+    #[error("the certificate authority's PEM has no certificate in it")]
+    NoCertificate,
+    /// A certificate cannot be an anchor of trust.
+    #[error("certificate {position} of the certificate authority cannot be used")]
+    Certificate {
+        /// Which one of the PEM, from 1.
+        position: usize,
+        /// What is wrong with it.
+        #[source]
+        source: rustls::Error,
+    },
+    /// The TLS library refuses the settings.
+    #[error("TLS cannot be set up")]
+    Tls {
+        /// What the library says.
+        #[source]
+        source: rustls::Error,
+    },
+}
+
+impl Trust {
+    /// Believes what the operating system believes.
+    pub fn system() -> Result<Self, TrustError> {
+        Self::anchored_in(system_roots()?)
+    }
+
+    /// Believes the authorities of a PEM text and nobody else.
+    pub fn only(pem: &str) -> Result<Self, TrustError> {
+        let mut roots = RootCertStore::empty();
+        add_pem(&mut roots, pem)?;
+        Self::anchored_in(roots)
+    }
+
+    /// Believes what the operating system believes, and the authorities of a PEM text.
+    ///
+    /// A machine without a store of its own is no error then.
+    pub fn system_and(pem: &str) -> Result<Self, TrustError> {
+        let mut roots = match system_roots() {
+            Ok(roots) => roots,
+            Err(TrustError::NoSystemStore { .. }) => RootCertStore::empty(),
+            Err(error) => return Err(error),
+        };
+        add_pem(&mut roots, pem)?;
+        Self::anchored_in(roots)
+    }
+
+    /// Believes everybody. For the operator who has switched verification off.
+    pub fn unverified() -> Result<Self, TrustError> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let config = builder(provider.clone())?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AcceptAnyServer(provider)));
+        Ok(Self::new(config, false))
+    }
+
+    pub(super) fn client_config(&self) -> ClientConfig {
+        (*self.config).clone()
+    }
+
+    fn anchored_in(roots: RootCertStore) -> Result<Self, TrustError> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        Ok(Self::new(
+            builder(provider)?.with_root_certificates(roots),
+            true,
+        ))
+    }
+
+    fn new(config: rustls::ConfigBuilder<ClientConfig, WantsClientCert>, verified: bool) -> Self {
+        Self {
+            config: Arc::new(config.with_no_client_auth()),
+            verified,
+        }
+    }
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trust")
+            .field("verified", &self.verified)
+            .finish_non_exhaustive()
+    }
+}
+
+fn builder(
+    provider: Arc<CryptoProvider>,
+) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, TrustError> {
+    // The provider is named here, so that no process-wide default has to be installed first.
+    ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+        .map_err(|source| TrustError::Tls { source })
+}
+
+fn system_roots() -> Result<RootCertStore, TrustError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    // Old certificates that cannot be parsed are common in such stores, and harmless.
+    let (added, _ignored) = roots.add_parsable_certificates(found.certs);
+    if added == 0 {
+        return Err(TrustError::NoSystemStore {
+            source: found.errors.into_iter().next(),
+        });
+    }
+    Ok(roots)
+}
+
+fn add_pem(roots: &mut RootCertStore, pem: &str) -> Result<(), TrustError> {
+    let mut position = 0;
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let certificate = certificate.map_err(|source| TrustError::Pem { source })?;
+        position += 1;
+        roots
+            .add(certificate)
+            .map_err(|source| TrustError::Certificate { position, source })?;
+    }
+    if position == 0 {
+        return Err(TrustError::NoCertificate);
+    }
+    Ok(())
+}
+
+/// Takes any certificate, but still checks that the server holds its key.
+#[derive(Debug)]
+struct AcceptAnyServer(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AcceptAnyServer {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,277 @@
+//! Reading from the Cloud Controller.
+
+use odb_platform::{
+    cloud_controller::{
+        CfOperation, CfOperationKind, CfOperationState, CloudController, CloudControllerError,
+        PlanGuid,
+    },
+    http::{StatusCode, Trust},
+    uaa::{Grant, TokenSource},
+};
+
+use crate::foundation::{Reply, Request, Server, call, limits, uaa};
+
+async fn cloud_controller(
+    uaa: &Server,
+    answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+) -> (Server, CloudController) {
+    let server = Server::start(answer).await;
+    let trust = Trust::only(&format!("{}{}", server.certificate, uaa.certificate)).unwrap();
+    let grant = Grant::Password {
+        username: "admin".to_owned(),
+        password: "pAssw0rd".into(),
+    };
+    let tokens = TokenSource::connect(&uaa.url, &trust, grant, limits()).unwrap();
+    let client = CloudController::connect(&server.url, &trust, tokens, limits()).unwrap();
+    (server, client)
+}
+
+fn page(next: Option<&str>, total: u64, resources: &str) -> Reply {
+    let next = next.map_or("null".to_owned(), |href| format!(r#"{{"href":"{href}"}}"#));
+    Reply::ok(format!(
+        r#"{{"pagination":{{"total_results":{total},"total_pages":1,"first":{{"href":"x"}},"last":{{"href":"x"}},"next":{next},"previous":null}},"resources":[{resources}]}}"#
+    ))
+}
+
+fn plan(guid: &str, catalog_id: &str) -> String {
+    format!(
+        r#"{{"guid":"{guid}","name":"small","visibility_type":"public","maintenance_info":{{}},"broker_catalog":{{"id":"{catalog_id}","metadata":{{}}}},"relationships":{{"service_offering":{{"data":{{"guid":"o"}}}}}}}}"#
+    )
+}
+
+fn instance(guid: &str, last_operation: &str) -> String {
+    format!(
+        r#"{{"guid":"{guid}","name":"db","type":"managed","last_operation":{last_operation},"relationships":{{"space":{{"data":{{"guid":"space-1"}}}},"service_plan":{{"data":{{"guid":"plan-1"}}}}}}}}"#
+    )
+}
+
+fn plans(guids: &[&str]) -> Vec<PlanGuid> {
+    guids.iter().map(|guid| guid.parse().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_versions_are_told_to_anybody() {
+    let uaa = uaa(1199).await;
+    let body = r#"{"links":{"self":{"href":"https://api"},"cloud_controller_v3":{"href":"https://api/v3","meta":{"version":"3.228.0"}},"cloud_controller_v2":null,"credhub":null}}"#;
+    let (server, client) = cloud_controller(&uaa, move |_| Reply::ok(body)).await;
+
+    let versions = client.api_versions(&call()).await.unwrap();
+
+    assert_eq!(
+        (versions.v3.as_deref(), versions.v2),
+        (Some("3.228.0"), None)
+    );
+    assert_eq!(server.lines(), ["GET /"]);
+    assert!(uaa.seen().is_empty());
+}
+
+#[tokio::test]
+async fn the_plans_of_all_offerings_with_a_catalog_id_are_found_page_by_page() {
+    let uaa = uaa(1199).await;
+    let (server, client) = cloud_controller(&uaa, |request| match request.target.as_str() {
+        target if target.starts_with("/v3/service_offerings") => {
+            page(None, 2, r#"{"guid":"offering-1"},{"guid":"offering-2"}"#)
+        }
+        target if target.contains("page=2") => page(None, 3, &plan("plan-3", "catalog-3")),
+        _ => page(
+            Some("https://api.not.reachable/v3/service_plans?page=2&per_page=5000"),
+            3,
+            &format!(
+                "{},{}",
+                plan("plan-1", "catalog-1"),
+                plan("plan-2", "catalog-2")
+            ),
+        ),
+    })
+    .await;
+
+    let found = client.plans_of_offering(&call(), "a,b").await.unwrap();
+
+    let ids: Vec<_> = found
+        .iter()
+        .map(|plan| (plan.guid.as_str(), plan.unique_id.as_str()))
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            ("plan-1", "catalog-1"),
+            ("plan-2", "catalog-2"),
+            ("plan-3", "catalog-3")
+        ]
+    );
+    assert_eq!(
+        server.lines(),
+        [
+            // A comma in a value is encoded twice.
+            "GET /v3/service_offerings?broker_catalog_ids=a%252Cb&per_page=5000",
+            "GET /v3/service_plans?service_offering_guids=offering-1%2Coffering-2&per_page=5000",
+            "GET /v3/service_plans?page=2&per_page=5000",
+        ]
+    );
+    let request = &server.seen()[0];
+    assert_eq!(request.header("authorization"), "Bearer token-1");
+    assert_eq!(request.header("x-vcap-request-id"), "req-1");
+}
+
+#[tokio::test]
+async fn an_offering_that_is_not_there_has_no_plans() {
+    let uaa = uaa(1199).await;
+    let (server, client) = cloud_controller(&uaa, |_| page(None, 0, "")).await;
+
+    assert!(
+        client
+            .plans_of_offering(&call(), "x")
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn instances_are_counted_plan_by_plan() {
+    let uaa = uaa(1199).await;
+    let (server, client) = cloud_controller(&uaa, |request| {
+        let total = if request.target.contains("plan-1") {
+            7
+        } else {
+            0
+        };
+        page(None, total, "")
+    })
+    .await;
+
+    let counts = client
+        .count_instances(&call(), &plans(&["plan-1", "plan-2"]))
+        .await
+        .unwrap();
+
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|(plan, count)| (plan.as_str(), *count))
+        .collect();
+    assert_eq!(counts, [("plan-1", 7), ("plan-2", 0)]);
+    let mut lines = server.lines();
+    lines.sort();
+    assert_eq!(
+        lines[0],
+        "GET /v3/service_instances?service_plan_guids=plan-1&per_page=1"
+    );
+}
+
+#[tokio::test]
+async fn instances_are_listed_once_each_with_what_was_last_done_with_them() {
+    let uaa = uaa(1199).await;
+    let failed =
+        r#"{"type":"create","state":"failed","description":"","updated_at":"","created_at":""}"#;
+    let resources = format!(
+        "{},{},{}",
+        instance("i-1", failed),
+        instance("i-2", "{}"),
+        instance("i-1", failed)
+    );
+    let (_server, client) = cloud_controller(&uaa, move |_| page(None, 3, &resources)).await;
+
+    let found = client
+        .instances(&call(), &plans(&["plan-1"]))
+        .await
+        .unwrap();
+
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        (found[0].guid.as_str(), found[0].space.as_str()),
+        ("i-1", "space-1")
+    );
+    assert_eq!(
+        found[0].last_operation,
+        Some(CfOperation {
+            kind: CfOperationKind::Create,
+            state: CfOperationState::Failed,
+        })
+    );
+    assert_eq!(found[1].last_operation, None);
+}
+
+#[tokio::test]
+async fn many_plans_are_asked_for_in_addresses_of_bounded_length() {
+    let uaa = uaa(1199).await;
+    let (server, client) = cloud_controller(&uaa, |_| page(None, 0, "")).await;
+    let many: Vec<_> = (0..250)
+        .map(|n| format!("00000000-0000-4000-8000-{n:012}").parse().unwrap())
+        .collect();
+
+    client.instances(&call(), &many).await.unwrap();
+
+    assert_eq!(server.seen().len(), 3);
+    assert!(
+        server
+            .seen()
+            .iter()
+            .all(|request| request.target.len() < 8000)
+    );
+    assert!(client.instances(&call(), &[]).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_list_that_goes_round_in_circles_ends() {
+    let uaa = uaa(1199).await;
+    let (_server, client) =
+        cloud_controller(&uaa, |_| page(Some("/v3/service_instances?page=2"), 1, "")).await;
+
+    let error = client
+        .instances(&call(), &plans(&["plan-1"]))
+        .await
+        .unwrap_err();
+
+    assert!(
+        matches!(error, CloudControllerError::EndlessList { .. }),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_expired_token_is_replaced_once() {
+    let uaa = uaa(1199).await;
+    let expired =
+        r#"{"errors":[{"code":1000,"title":"CF-InvalidAuthToken","detail":"Invalid Auth Token"}]}"#;
+    let (server, client) =
+        cloud_controller(&uaa, move |request| match request.header("authorization") {
+            "Bearer token-1" => Reply::status(401, expired),
+            _ => page(None, 0, ""),
+        })
+        .await;
+
+    client
+        .instances(&call(), &plans(&["plan-1"]))
+        .await
+        .unwrap();
+
+    assert_eq!((server.seen().len(), uaa.seen().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_with_code_and_title() {
+    let uaa = uaa(1199).await;
+    let body = r#"{"errors":[{"code":10003,"title":"CF-NotAuthorized","detail":"You are not authorized"}]}"#;
+    let (server, client) = cloud_controller(&uaa, move |_| Reply::status(403, body)).await;
+
+    let error = client
+        .instances(&call(), &plans(&["plan-1"]))
+        .await
+        .unwrap_err();
+
+    assert!(
+        matches!(
+            &error,
+            CloudControllerError::Refused {
+                status: StatusCode::FORBIDDEN,
+                code: Some(10_003),
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("CF-NotAuthorized"));
+    assert!(!error.is_transient());
+    assert_eq!(server.seen().len(), 1);
+}

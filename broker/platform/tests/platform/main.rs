@@ -1,0 +1,15 @@
+//! The clients against servers that speak as the real ones were recorded to speak, and against
+//! servers that misbehave.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in the functions that it shares with others too"
+)]
+
+mod cloud_controller;
+mod director;
+mod foundation;
+mod submission;
+mod token;
+mod transport;
