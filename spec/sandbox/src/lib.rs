@@ -1,1 +1,6 @@
-//! A foundation on one machine: Director, UAA and Cloud Controller with real processes, to try and test a broker against.
+//! A foundation on one machine, to try and test a broker against.
+
+pub mod certificates;
+pub mod net;
+pub mod serve;
+pub mod uaa;

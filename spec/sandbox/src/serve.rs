@@ -1,0 +1,131 @@
+//! The servers of one sandbox: started together, stopped together.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+};
+
+use actix_web::{
+    App, HttpServer,
+    dev::{Server, ServerHandle},
+    web::{PayloadConfig, ServiceConfig},
+};
+use rustls::ServerConfig;
+use tokio::{runtime::Handle, task::JoinHandle};
+
+/// The largest body that any server of the sandbox reads.
+pub const BODY_LIMIT: usize = 4 * 1024 * 1024;
+const WORKERS: usize = 2;
+const CONNECTIONS: usize = 1024;
+const SECONDS_TO_STOP: u64 = 5;
+
+/// The running servers. They stop with [`Servers::stop`]; dropping the value leaves them running.
+#[derive(Debug)]
+pub struct Servers {
+    runtime: Handle,
+    running: Vec<(ServerHandle, JoinHandle<io::Result<()>>)>,
+}
+
+/// A server could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("could not serve {name} on `{address}`")]
+pub struct ServeError {
+    name: &'static str,
+    address: SocketAddr,
+    #[source]
+    source: io::Error,
+}
+
+impl Servers {
+    /// No servers yet. Those to come are watched over by tasks of this runtime and work on threads of their own.
+    pub fn new(runtime: Handle) -> Self {
+        Self {
+            runtime,
+            running: Vec::new(),
+        }
+    }
+
+    /// Serves over TLS. `configure` is called once per worker, so what it mounts shares its state by itself.
+    pub fn https(
+        &mut self,
+        name: &'static str,
+        address: SocketAddr,
+        tls: ServerConfig,
+        configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let server = TcpListener::bind(address)
+            .and_then(|listener| server(Binding::Tls(listener, Box::new(tls)), configure))
+            .map_err(|source| ServeError {
+                name,
+                address,
+                source,
+            })?;
+        self.watch(server);
+        Ok(())
+    }
+
+    /// Serves plain HTTP on a listener that is bound already.
+    pub fn http(
+        &mut self,
+        name: &'static str,
+        listener: TcpListener,
+        configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let unbound = SocketAddr::from(([0, 0, 0, 0], 0));
+        let address = listener.local_addr().map_err(|source| ServeError {
+            name,
+            address: unbound,
+            source,
+        })?;
+        let server = server(Binding::Plain(listener), configure).map_err(|source| ServeError {
+            name,
+            address,
+            source,
+        })?;
+        self.watch(server);
+        Ok(())
+    }
+
+    /// Stops all servers. Requests in progress get a few seconds to end.
+    pub async fn stop(self) {
+        let stops = self.running.iter().map(|(handle, _)| handle.stop(true));
+        futures_util::future::join_all(stops).await;
+        for (_, task) in self.running {
+            match task.await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "a server ended with an error"),
+                Err(error) => tracing::warn!(%error, "a server's task ended early"),
+            }
+        }
+    }
+
+    fn watch(&mut self, server: Server) {
+        let handle = server.handle();
+        self.running.push((handle, self.runtime.spawn(server)));
+    }
+}
+
+enum Binding {
+    Plain(TcpListener),
+    Tls(TcpListener, Box<ServerConfig>),
+}
+
+fn server(
+    binding: Binding,
+    configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+) -> io::Result<Server> {
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(PayloadConfig::new(BODY_LIMIT))
+            .configure(|app| configure(app))
+    })
+    .workers(WORKERS)
+    .max_connections(CONNECTIONS)
+    .shutdown_timeout(SECONDS_TO_STOP)
+    .disable_signals();
+    let server = match binding {
+        Binding::Plain(listener) => server.listen(listener)?,
+        Binding::Tls(listener, tls) => server.listen_rustls_0_23(listener, *tls)?,
+    };
+    Ok(server.run())
+}
