@@ -4,3 +4,5 @@ pub mod certificates;
 pub mod net;
 pub mod serve;
 pub mod uaa;
+pub mod cpi;
+pub mod director;

@@ -1,0 +1,119 @@
+//! Answers, with the headers that a real Director sends. The content type is no guide to the
+//! content: much of the JSON comes as HTML.
+
+use actix_web::{
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    http::{
+        StatusCode,
+        header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
+    },
+};
+use serde::Serialize;
+
+use crate::director::ids::TaskId;
+
+const HTML: &str = "text/html;charset=utf-8";
+const JSON: &str = "application/json";
+
+/// JSON that is sent as HTML: deployments, configs, errors.
+pub(super) fn json_as_html(status: StatusCode, body: &impl Serialize) -> HttpResponse {
+    html(status, to_json(body))
+}
+
+/// JSON that is sent as such: tasks, locks.
+pub(super) fn json(body: &impl Serialize) -> HttpResponse {
+    start(StatusCode::OK, JSON).body(to_json(body))
+}
+
+/// JSON from the one call that needs no authentication.
+pub(super) fn open_json(body: &impl Serialize) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((CONTENT_TYPE, JSON))
+        .body(to_json(body))
+}
+
+/// Text or lines of JSON, sent as HTML.
+pub(super) fn html(status: StatusCode, body: impl Into<String>) -> HttpResponse {
+    html_bytes(status, body.into().into_bytes()).finish()
+}
+
+/// An answer sent as HTML to which headers can be added.
+pub(super) fn html_bytes(status: StatusCode, body: Vec<u8>) -> Unfinished {
+    let mut response = start(status, HTML);
+    response
+        .insert_header(("X-XSS-Protection", "1; mode=block"))
+        .insert_header(("X-Frame-Options", "SAMEORIGIN"));
+    Unfinished { response, body }
+}
+
+/// A log.
+pub(super) fn plain(body: Vec<u8>) -> HttpResponse {
+    start(StatusCode::OK, "text/plain;charset=utf-8").body(body)
+}
+
+/// What the router says to a path that it does not know, before any authentication.
+pub(super) fn no_route(text: String) -> HttpResponse {
+    HttpResponse::NotFound()
+        .insert_header((CONTENT_TYPE, "text/plain"))
+        .insert_header(("X-Cascade", "pass"))
+        .body(text)
+}
+
+/// Done, and nothing to say.
+pub(super) fn no_content() -> HttpResponse {
+    HttpResponse::NoContent()
+        .insert_header((WWW_AUTHENTICATE, CHALLENGE))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .finish()
+}
+
+/// Work has begun: where its task is, as an absolute location built from what the caller called us.
+pub(super) fn task_begun(request: &HttpRequest, task: TaskId) -> HttpResponse {
+    let connection = request.connection_info();
+    let location = format!(
+        "{}://{}/tasks/{task}",
+        connection.scheme(),
+        connection.host()
+    );
+    html_bytes(StatusCode::FOUND, Vec::new())
+        .header((LOCATION, location))
+        .finish()
+}
+
+/// An answer without its last headers.
+pub(super) struct Unfinished {
+    response: HttpResponseBuilder,
+    body: Vec<u8>,
+}
+
+impl Unfinished {
+    /// Adds a header.
+    pub(super) fn header(
+        mut self,
+        header: impl actix_web::http::header::TryIntoHeaderPair,
+    ) -> Self {
+        self.response.insert_header(header);
+        self
+    }
+
+    /// The answer.
+    pub(super) fn finish(mut self) -> HttpResponse {
+        self.response.body(self.body)
+    }
+}
+
+const CHALLENGE: &str = "Basic realm=\"BOSH Director\"";
+
+fn start(status: StatusCode, content_type: &str) -> HttpResponseBuilder {
+    let mut response = HttpResponse::build(status);
+    response
+        .insert_header((WWW_AUTHENTICATE, CHALLENGE))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((CONTENT_TYPE, content_type));
+    response
+}
+
+fn to_json(body: &impl Serialize) -> String {
+    serde_json::to_string(body).expect("answers have text keys and no failing serializers")
+}

@@ -1,0 +1,34 @@
+//! `GET /info`: what this Director is. Answers everybody, and tells who has logged in.
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use serde_json::json;
+
+use super::{answer, caller::Caller};
+use crate::director::Director;
+
+/// The version whose behaviour this Director has.
+const VERSION: &str = "277.3.0 (3604d808)";
+
+pub(super) async fn info(request: HttpRequest, director: Data<Director>) -> HttpResponse {
+    let settings = &director.inner.settings;
+    let user = Caller::of(&request).ok().map(|caller| caller.user);
+    answer::open_json(&json!({
+        "name": settings.name,
+        "uuid": settings.uuid,
+        "version": VERSION,
+        "user": user,
+        "cpi": "process_cpi",
+        "stemcell_os": "-",
+        "stemcell_version": "-",
+        "user_authentication": {
+            "type": "uaa",
+            "options": {"url": settings.uaa_url, "urls": [settings.uaa_url]},
+        },
+        "features": {
+            "local_dns": {"status": false, "extras": {"domain_name": "bosh"}},
+            "power_dns": {"status": false, "extras": {"domain_name": "bosh"}},
+            "snapshots": {"status": false},
+            "config_server": {"status": true, "extras": {"urls": []}},
+        },
+    }))
+}

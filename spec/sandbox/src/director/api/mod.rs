@@ -1,0 +1,147 @@
+//! The Director's HTTP API.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`caller`] | who calls, and what that caller may do |
+//! | [`answer`] | answers with the headers that a real Director sends |
+//! | [`refusal`] | every way to refuse a call, in the Director's numbers and words |
+//! | [`info`], [`deployments`], [`instances`], [`errands`], [`tasks`], [`output`], [`configs`], [`locks`], [`releases`] | the calls |
+
+mod answer;
+mod caller;
+mod configs;
+mod deployments;
+mod errands;
+mod info;
+mod instances;
+mod locks;
+mod output;
+mod refusal;
+mod releases;
+mod submission;
+mod tasks;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    guard::{Guard, GuardContext},
+    http::header::CONTENT_TYPE,
+    web::{self, ServiceConfig},
+};
+
+use self::{caller::Caller, refusal::Refusal};
+use super::Director;
+
+/// First parts of paths under which a controller of the real Director answers.
+const PREFIXES: [&str; 18] = [
+    "info",
+    "tasks",
+    "task",
+    "deployments",
+    "configs",
+    "locks",
+    "releases",
+    "stemcells",
+    "events",
+    "links",
+    "link_providers",
+    "link_consumers",
+    "link_address",
+    "disks",
+    "deployment_configs",
+    "packages",
+    "cleanup",
+    "backups",
+];
+
+/// Mounts every call.
+pub(super) fn mount(director: &Director, cfg: &mut ServiceConfig) {
+    cfg.app_data(web::Data::new(director.clone()));
+    resource(cfg, "/info", |r| r.route(web::get().to(info::info)));
+    resource(cfg, "/deployments", |r| {
+        r.route(web::get().to(deployments::list))
+            .route(web::post().guard(Body("text/yaml")).to(deployments::deploy))
+    });
+    resource(cfg, "/deployments/{name}", |r| {
+        r.route(web::get().to(deployments::show))
+            .route(web::delete().to(deployments::delete))
+    });
+    resource(cfg, "/deployments/{name}/vms", |r| {
+        r.route(web::get().to(instances::vms))
+    });
+    resource(cfg, "/deployments/{name}/instances", |r| {
+        r.route(web::get().to(instances::instances))
+    });
+    resource(cfg, "/deployments/{name}/variables", |r| {
+        r.route(web::get().to(deployments::variables))
+    });
+    resource(cfg, "/deployments/{name}/errands", |r| {
+        r.route(web::get().to(errands::list))
+    });
+    resource(cfg, "/deployments/{name}/errands/{errand}/runs", |r| {
+        r.route(web::post().to(errands::run))
+    });
+    resource(cfg, "/tasks", |r| r.route(web::get().to(tasks::list)));
+    resource(cfg, "/tasks/{id}", |r| r.route(web::get().to(tasks::show)));
+    resource(cfg, "/tasks/{id}/output", |r| {
+        r.route(web::get().to(output::output))
+    });
+    resource(cfg, "/task/{id}", |r| {
+        r.route(web::delete().to(tasks::cancel))
+    });
+    resource(cfg, "/configs", |r| {
+        r.route(web::get().to(configs::list))
+            .route(
+                web::post()
+                    .guard(Body("application/json"))
+                    .to(configs::post),
+            )
+            .route(web::delete().to(configs::delete))
+    });
+    resource(cfg, "/configs/{id}", |r| {
+        r.route(web::get().to(configs::show))
+            .route(web::delete().to(configs::delete_version))
+    });
+    resource(cfg, "/locks", |r| r.route(web::get().to(locks::list)));
+    resource(cfg, "/releases", |r| {
+        r.route(web::get().to(releases::releases))
+    });
+    resource(cfg, "/stemcells", |r| {
+        r.route(web::get().to(releases::stemcells))
+    });
+    cfg.default_service(web::to(unknown));
+}
+
+/// Mounts one path. Methods and bodies that it does not know are an unknown endpoint.
+fn resource(
+    cfg: &mut ServiceConfig,
+    path: &str,
+    routes: impl FnOnce(actix_web::Resource) -> actix_web::Resource,
+) {
+    cfg.service(routes(web::resource(path)).default_service(web::to(unknown)));
+}
+
+/// A path or method that nobody answers to. Under a known prefix that is only told to who is known.
+async fn unknown(request: HttpRequest) -> Result<HttpResponse, Refusal> {
+    let path = request.path().to_owned();
+    let first = path
+        .trim_start_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    if !PREFIXES.contains(&first) {
+        return Err(Refusal::NoRoute { path });
+    }
+    Caller::of(&request)?;
+    Err(Refusal::NoEndpoint { path })
+}
+
+/// The media type of a request is part of its route. Parameters such as a charset do not matter.
+struct Body(&'static str);
+
+impl Guard for Body {
+    fn check(&self, context: &GuardContext<'_>) -> bool {
+        let header = context.head().headers().get(CONTENT_TYPE);
+        let media_type = header.and_then(|value| value.to_str().ok()?.split(';').next());
+        media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(self.0))
+    }
+}

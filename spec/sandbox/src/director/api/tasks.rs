@@ -1,0 +1,80 @@
+//! Tasks: list, show, cancel.
+
+use actix_web::{
+    HttpResponse,
+    web::{Data, Path, Query},
+};
+use serde::Deserialize;
+
+use super::{Refusal, answer, caller::Caller};
+use crate::director::{
+    Director,
+    ids::TaskId,
+    tasks::{Task, TaskFilter},
+};
+
+/// Which tasks are asked for. `verbose` does not matter here: there are only tasks of the main kinds.
+#[derive(Deserialize)]
+pub(super) struct ListOptions {
+    deployment: Option<String>,
+    state: Option<String>,
+    context_id: Option<String>,
+    limit: Option<String>,
+}
+
+/// Tasks that the caller may see, the newest first.
+pub(super) async fn list(
+    director: Data<Director>,
+    caller: Caller,
+    options: Query<ListOptions>,
+) -> Result<HttpResponse, Refusal> {
+    caller.may_list()?;
+    let options = options.into_inner();
+    let states = options.state.unwrap_or_default();
+    // As in Ruby, text that is no number counts as 0, and less than one task is never asked for.
+    let limit = options.limit.map(|limit| limit.parse().unwrap_or(0).max(1));
+    let tasks = director.inner.tasks.list(&TaskFilter {
+        states: states
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        deployment: options.deployment,
+        context_id: options.context_id,
+        teams: (!caller.reads_all()).then(|| caller.teams.iter().cloned().collect()),
+        limit,
+    });
+    let shown: Vec<_> = tasks.iter().map(Task::view).collect();
+    Ok(answer::json(&shown))
+}
+
+/// One task.
+pub(super) async fn show(
+    director: Data<Director>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<HttpResponse, Refusal> {
+    caller.may_list()?;
+    let task = task(&director, &id)?;
+    caller.may_look_up_task(&task)?;
+    Ok(answer::json(&task.view()))
+}
+
+/// Asks a task to end.
+pub(super) async fn cancel(
+    director: Data<Director>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<HttpResponse, Refusal> {
+    let task = task(&director, &id)?;
+    caller.may_change_task(&task)?;
+    director.inner.tasks.cancel(task.id)?;
+    Ok(answer::no_content())
+}
+
+/// The task in a path.
+pub(super) fn task(director: &Director, id: &str) -> Result<Task, Refusal> {
+    TaskId::parse(id)
+        .and_then(|id| director.inner.tasks.find(id))
+        .ok_or_else(|| Refusal::NoSuchTask(id.to_owned()))
+}

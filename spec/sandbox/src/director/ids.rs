@@ -1,0 +1,89 @@
+//! The Director's ids and names.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::cpi::text_types;
+
+text_types! {
+    /// Names a deployment.
+    pub(super) struct DeploymentName;
+    /// Names a team, whose members share their deployments and configs.
+    pub(super) struct TeamName;
+    /// What a client calls its request by, `""` when it does not (header `X-Bosh-Context-Id`).
+    pub(super) struct ContextId;
+    /// Names an instance group of a deployment.
+    pub(super) struct GroupName;
+}
+
+/// Numbers a task. Ids rise by one per task of the Director.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct TaskId(u64);
+
+/// Numbers one version of a config. On the wire it is text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct ConfigId(u64);
+
+/// Identifies an instance. It outlives the instance's VMs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct InstanceId(Uuid);
+
+impl TaskId {
+    /// The id before that of the first task.
+    pub(super) const NONE: Self = Self(0);
+
+    /// The id of the next task.
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Reads the id in a path. What is no number is no task's id.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        text.parse().ok().map(Self)
+    }
+}
+
+impl ConfigId {
+    /// The id before that of the first config.
+    pub(super) const NONE: Self = Self(0);
+
+    /// The id of the next config.
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Reads the id in a path or a body.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        text.parse().ok().map(Self)
+    }
+}
+
+impl InstanceId {
+    /// An id that no instance has.
+    pub(super) fn random() -> Self {
+        Self(Uuid::new_v4())
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ConfigId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for InstanceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,174 @@
+//! The event log of a task (`spec/contracts/director-api.md`, "Event lines").
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{OutputType, TaskFailure, Tasks};
+use crate::director::ids::TaskId;
+
+/// Writes the event log of one task.
+#[derive(Clone)]
+pub(in crate::director) struct EventLog {
+    tasks: Arc<Tasks>,
+    task: TaskId,
+}
+
+/// A group of steps, such as the instances of a group being updated.
+#[derive(Clone)]
+pub(in crate::director) struct Stage {
+    log: EventLog,
+    name: String,
+    tags: Vec<String>,
+    total: usize,
+}
+
+/// One step of a stage, which has been started.
+pub(in crate::director) struct Step {
+    stage: Stage,
+    task: String,
+    index: usize,
+}
+
+#[derive(Serialize)]
+struct StepLine<'a> {
+    time: i64,
+    stage: &'a str,
+    tags: &'a [String],
+    total: usize,
+    task: &'a str,
+    index: usize,
+    state: StepState,
+    progress: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<StepData<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum StepState {
+    Started,
+    InProgress,
+    Finished,
+    Failed,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum StepData<'a> {
+    Status(&'a str),
+    Error(&'a str),
+}
+
+#[derive(Serialize)]
+struct ErrorLine {
+    time: i64,
+    error: ErrorBody,
+}
+
+#[derive(Serialize)]
+struct ErrorBody {
+    code: u32,
+    message: String,
+}
+
+impl EventLog {
+    /// The log of this task.
+    pub(in crate::director) fn new(tasks: Arc<Tasks>, task: TaskId) -> Self {
+        Self { tasks, task }
+    }
+
+    /// A stage without tags.
+    pub(in crate::director) fn stage(&self, name: impl Into<String>, total: usize) -> Stage {
+        self.tagged_stage(name, None, total)
+    }
+
+    /// A stage that concerns one instance group.
+    pub(in crate::director) fn tagged_stage(
+        &self,
+        name: impl Into<String>,
+        tag: Option<&str>,
+        total: usize,
+    ) -> Stage {
+        Stage {
+            log: self.clone(),
+            name: name.into(),
+            tags: tag.map(str::to_owned).into_iter().collect(),
+            total,
+        }
+    }
+
+    /// The last line of a task that failed or was cancelled.
+    pub(in crate::director) fn failure(&self, failure: &TaskFailure) {
+        self.write(&ErrorLine {
+            time: now(),
+            error: ErrorBody {
+                code: failure.code(),
+                message: failure.to_string(),
+            },
+        });
+    }
+
+    fn write(&self, line: &impl Serialize) {
+        let line = serde_json::to_string(line).expect("lines are texts and numbers");
+        self.tasks.write_line(self.task, OutputType::Event, &line);
+    }
+}
+
+impl Stage {
+    /// Starts a step. Indexes count from one.
+    pub(in crate::director) fn start(&self, task: impl Into<String>, index: usize) -> Step {
+        let step = Step {
+            stage: self.clone(),
+            task: task.into(),
+            index,
+        };
+        step.write(StepState::Started, 0, None);
+        step
+    }
+}
+
+impl Step {
+    /// Says how far the step is, in percent, and what is being done.
+    pub(in crate::director) fn progress(&self, percent: u8, status: &str) {
+        self.write(
+            StepState::InProgress,
+            percent,
+            Some(StepData::Status(status)),
+        );
+    }
+
+    /// Ends the step as its outcome says, and passes the outcome on.
+    pub(in crate::director) fn end<T>(
+        self,
+        outcome: Result<T, TaskFailure>,
+    ) -> Result<T, TaskFailure> {
+        match &outcome {
+            Ok(_) => self.write(StepState::Finished, 100, None),
+            Err(failure) => {
+                let error = failure.to_string();
+                self.write(StepState::Failed, 100, Some(StepData::Error(&error)));
+            }
+        }
+        outcome
+    }
+
+    fn write(&self, state: StepState, progress: u8, data: Option<StepData<'_>>) {
+        self.stage.log.write(&StepLine {
+            time: now(),
+            stage: &self.stage.name,
+            tags: &self.stage.tags,
+            total: self.stage.total,
+            task: &self.task,
+            index: self.index,
+            state,
+            progress,
+            data,
+        });
+    }
+}
+
+fn now() -> i64 {
+    Timestamp::now().as_second()
+}
