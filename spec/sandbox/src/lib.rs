@@ -6,3 +6,4 @@ pub mod serve;
 pub mod uaa;
 pub mod cpi;
 pub mod director;
+pub mod cf;

@@ -1,0 +1,213 @@
+//! The command line as types.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use url::Url;
+
+/// Orders, binds and deletes services of a running sandbox, as the cf command line does.
+#[derive(Debug, Args)]
+pub struct CfArgs {
+    /// The `foundation.json` that `odb-sandbox up` wrote.
+    #[arg(
+        long,
+        global = true,
+        env = "ODB_FOUNDATION",
+        value_name = "FILE",
+        default_value = "foundation.json"
+    )]
+    pub(super) foundation: PathBuf,
+
+    /// Who speaks to the Cloud Controller.
+    #[arg(long = "as", global = true, value_enum, value_name = "USER", default_value_t = Identity::Developer)]
+    pub(super) identity: Identity,
+
+    #[command(subcommand)]
+    pub(super) command: CfCommand,
+}
+
+/// The two users of the foundation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Identity {
+    /// Orders services in the foundation's space and sees public plans.
+    Developer,
+    /// Registers brokers and decides who sees their plans.
+    Admin,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CfCommand {
+    /// Registers a service broker; its password is read from standard input or a file.
+    CreateServiceBroker(CreateServiceBroker),
+    /// Removes a service broker that has no service instances.
+    DeleteServiceBroker(DeleteServiceBroker),
+    /// Shows all plans of an offering to everybody.
+    EnableServiceAccess(EnableServiceAccess),
+    /// Lists the plans that can be ordered.
+    Marketplace,
+    /// Orders a service instance.
+    CreateService(CreateService),
+    /// Lists the service instances of the space.
+    Services,
+    /// Shows one service instance.
+    Service(NamedInstance),
+    /// Changes parameters or plan of a service instance.
+    UpdateService(UpdateService),
+    /// Brings a service instance to its plan's current version.
+    UpgradeService(UpgradeService),
+    /// Deletes a service instance.
+    DeleteService(DeleteService),
+    /// Creates credentials for a service instance.
+    CreateServiceKey(CreateServiceKey),
+    /// Prints the credentials of a service key.
+    ServiceKey(ShowServiceKey),
+    /// Deletes a service key.
+    DeleteServiceKey(DeleteServiceKey),
+    /// Prints what the Cloud Controller answers to GET.
+    Curl(Curl),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CreateServiceBroker {
+    /// The broker's name in the foundation.
+    pub(super) name: String,
+    /// The user name that the broker expects.
+    pub(super) username: String,
+    /// Where the broker listens.
+    pub(super) url: Url,
+    /// Holds the password that the broker expects; without it, standard input does.
+    #[arg(long, value_name = "FILE")]
+    pub(super) password_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) patience: Patience,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeleteServiceBroker {
+    /// The broker's name in the foundation.
+    pub(super) name: String,
+    #[command(flatten)]
+    pub(super) patience: Patience,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct EnableServiceAccess {
+    /// The offering's name in the marketplace.
+    pub(super) offering: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CreateService {
+    /// The offering's name in the marketplace.
+    pub(super) offering: String,
+    /// The plan's name.
+    pub(super) plan: String,
+    /// What the new service instance is to be called.
+    pub(super) name: String,
+    /// Parameters for the broker: a JSON object, or a file that holds one.
+    #[arg(short = 'c', value_name = "JSON")]
+    pub(super) parameters: Option<String>,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct NamedInstance {
+    /// The service instance's name.
+    pub(super) name: String,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "change", required = true, multiple = true, args = ["parameters", "plan"])]
+pub(super) struct UpdateService {
+    /// The service instance's name.
+    pub(super) name: String,
+    /// Parameters for the broker: a JSON object, or a file that holds one.
+    #[arg(short = 'c', value_name = "JSON")]
+    pub(super) parameters: Option<String>,
+    /// The plan to change to.
+    #[arg(short = 'p', value_name = "PLAN")]
+    pub(super) plan: Option<String>,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct UpgradeService {
+    /// The service instance's name.
+    pub(super) name: String,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeleteService {
+    /// The service instance's name.
+    pub(super) name: String,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CreateServiceKey {
+    /// The service instance's name.
+    pub(super) instance: String,
+    /// What the new key is to be called.
+    pub(super) key: String,
+    /// Parameters for the broker: a JSON object, or a file that holds one.
+    #[arg(short = 'c', value_name = "JSON")]
+    pub(super) parameters: Option<String>,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShowServiceKey {
+    /// The service instance's name.
+    pub(super) instance: String,
+    /// The key's name.
+    pub(super) key: String,
+    /// Print one JSON object on one line, for programs.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeleteServiceKey {
+    /// The service instance's name.
+    pub(super) instance: String,
+    /// The key's name.
+    pub(super) key: String,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Curl {
+    /// Path and query, such as `/v3/service_instances?names=cache`.
+    pub(super) path: String,
+}
+
+/// Whether a command stays until its operation has ended.
+#[derive(Debug, Args)]
+pub(super) struct Waiting {
+    /// Stay until the operation has ended, and tell its steps.
+    #[arg(long)]
+    pub(super) wait: bool,
+    #[command(flatten)]
+    pub(super) patience: Patience,
+}
+
+/// How long a command follows an operation.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Patience {
+    /// Stop following after this many seconds; the operation itself goes on.
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    pub(super) timeout: Duration,
+}
+
+fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse::<std::num::NonZeroU32>()
+        .map(|seconds| Duration::from_secs(u64::from(seconds.get())))
+}

@@ -1,0 +1,111 @@
+//! `create-service-broker`, `delete-service-broker`.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use reqwest::Method;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+
+use super::arguments::{CreateServiceBroker, DeleteServiceBroker};
+use super::client::Client;
+use super::error::CfError;
+use super::screen::Screen;
+use super::{job, lookup};
+
+const PASSWORD_LIMIT: u64 = 64 * 1024;
+
+pub(super) async fn create(
+    client: &mut Client,
+    screen: &mut Screen,
+    broker: CreateServiceBroker,
+) -> Result<(), CfError> {
+    let password = password(broker.password_file).await?;
+    let registration = Registration {
+        name: &broker.name,
+        // `Url` ends an address without a path with a slash; the platform puts its own in front of `v2`.
+        url: broker.url.as_str().trim_end_matches('/'),
+        authentication: Authentication {
+            kind: "basic",
+            credentials: Credentials {
+                username: &broker.username,
+                password: password.expose_secret(),
+            },
+        },
+    };
+    let change = client
+        .change(Method::POST, "/v3/service_brokers", Some(&registration))
+        .await?;
+    job::follow_to_end(client, screen, change, broker.patience).await?;
+    screen.say(&format!("service broker {} registered", broker.name));
+    Ok(())
+}
+
+pub(super) async fn delete(
+    client: &mut Client,
+    screen: &mut Screen,
+    broker: DeleteServiceBroker,
+) -> Result<(), CfError> {
+    let guid = lookup::broker(client, &broker.name).await?.guid;
+    let change = client
+        .change(
+            Method::DELETE,
+            &format!("/v3/service_brokers/{guid}"),
+            None::<&()>,
+        )
+        .await?;
+    job::follow_to_end(client, screen, change, broker.patience).await?;
+    screen.say(&format!("service broker {} removed", broker.name));
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Registration<'a> {
+    name: &'a str,
+    url: &'a str,
+    authentication: Authentication<'a>,
+}
+
+#[derive(Serialize)]
+struct Authentication<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    credentials: Credentials<'a>,
+}
+
+#[derive(Serialize)]
+struct Credentials<'a> {
+    username: &'a str,
+    password: &'a str,
+}
+
+/// Reads the broker's password from a file or standard input; arguments would show it to every user of the machine.
+async fn password(file: Option<PathBuf>) -> Result<SecretString, CfError> {
+    let from = file.as_ref().map_or_else(
+        || "standard input".to_owned(),
+        |path| format!("`{}`", path.display()),
+    );
+    let read = tokio::task::spawn_blocking(move || match file {
+        Some(path) => std::fs::File::open(path).and_then(read_password),
+        None => read_password(std::io::stdin()),
+    });
+    let text = match read.await {
+        Ok(text) => text,
+        Err(ended) => Err(std::io::Error::other(ended)),
+    };
+    let text = text.map_err(|source| CfError::ReadPassword {
+        from: from.clone(),
+        source,
+    })?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        return Err(CfError::EmptyPassword { from });
+    }
+    Ok(password.into())
+}
+
+fn read_password(source: impl Read) -> std::io::Result<String> {
+    let mut text = String::new();
+    source.take(PASSWORD_LIMIT).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,169 @@
+//! What went wrong, and what would help.
+
+use std::path::PathBuf;
+
+use reqwest::StatusCode;
+use thiserror::Error;
+
+use super::exchange::ClientError;
+use super::foundation::FoundationError;
+use super::job::JobError;
+use super::wire::JobOperation;
+
+/// Why a command failed.
+#[derive(Debug, Error)]
+pub(super) enum CfError {
+    #[error(transparent)]
+    Foundation(#[from] FoundationError),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    Job(#[from] JobError),
+    #[error("there is no service broker `{0}`")]
+    NoBroker(String),
+    #[error("there is no offering `{0}`")]
+    NoOffering(String),
+    #[error("more than one service broker has an offering `{0}`")]
+    AmbiguousOffering(String),
+    #[error("there is no plan `{plan}` of an offering `{offering}` that you can see")]
+    NoPlan { offering: String, plan: String },
+    #[error("{brokers} service brokers have a plan `{plan}` of an offering `{offering}`")]
+    AmbiguousPlan {
+        offering: String,
+        plan: String,
+        brokers: usize,
+    },
+    #[error("the offering has no plan `{0}` that you can see")]
+    NoOtherPlan(String),
+    #[error("there is no service instance `{0}`")]
+    NoInstance(String),
+    #[error("`{0}` is a user-provided service instance, no broker looks after it")]
+    UserProvided(String),
+    #[error("service instance `{instance}` has no key `{key}`")]
+    NoKey { instance: String, key: String },
+    #[error("parameters must be a JSON object, or a file that holds one")]
+    Parameters {
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("could not read the parameters from `{}`", path.display())]
+    ReadParameters {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("could not read the password from {from}")]
+    ReadPassword {
+        from: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("the password from {from} is empty")]
+    EmptyPassword { from: String },
+    #[error("`{0}` is not a path: it must start with `/`")]
+    NotAPath(String),
+    #[error("could not write to standard output")]
+    Print {
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+const NAME_TAKEN: &str = "The service instance name is taken";
+const BROKER_NAME_TAKEN: &str = "Name must be unique";
+const OPERATION_IN_PROGRESS: i64 = 60016;
+const BROKER_HAS_INSTANCES: i64 = 270_010;
+
+impl CfError {
+    /// What the user can do about it, where one can tell.
+    pub(super) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Foundation(FoundationError::Read { .. }) => Some(
+                "start a foundation with `odb-sandbox up`, then name its file with --foundation or ODB_FOUNDATION".into(),
+            ),
+            Self::Client(error) => client_hint(error),
+            Self::Job(error) => job_hint(error),
+            Self::NoOffering(_) | Self::NoPlan { .. } => Some(
+                "`odb-sandbox cf marketplace` lists what you can order; an administrator opens an offering with \
+                 `odb-sandbox cf --as admin enable-service-access OFFERING`"
+                    .into(),
+            ),
+            Self::NoInstance(_) => Some("`odb-sandbox cf services` lists the service instances of the space".into()),
+            Self::Foundation(FoundationError::Parse { .. })
+            | Self::NoBroker(_)
+            | Self::AmbiguousOffering(_)
+            | Self::AmbiguousPlan { .. }
+            | Self::NoOtherPlan(_)
+            | Self::UserProvided(_)
+            | Self::NoKey { .. }
+            | Self::Parameters { .. }
+            | Self::ReadParameters { .. }
+            | Self::ReadPassword { .. }
+            | Self::EmptyPassword { .. }
+            | Self::NotAPath(_)
+            | Self::Print { .. } => None,
+        }
+    }
+}
+
+fn client_hint(error: &ClientError) -> Option<String> {
+    match error {
+        ClientError::NoAnswer { .. } => {
+            Some("is the sandbox still running? `odb-sandbox up` starts a new one".into())
+        }
+        ClientError::LoginRefused { .. } => Some(
+            "the foundation may have been started anew since its `foundation.json` was written"
+                .into(),
+        ),
+        ClientError::Refused {
+            status: StatusCode::FORBIDDEN,
+            ..
+        } => Some("some commands need `--as admin`".into()),
+        ClientError::Refused {
+            error: Some(error), ..
+        } => match error.code {
+            OPERATION_IN_PROGRESS => Some(in_progress_hint()),
+            _ if error.detail.contains("operation in progress") => Some(in_progress_hint()),
+            BROKER_HAS_INSTANCES => Some("delete the service instances of the broker first".into()),
+            _ if error.detail.starts_with(NAME_TAKEN) => {
+                Some("choose another name, or delete that service instance first".into())
+            }
+            _ if error.detail.starts_with(BROKER_NAME_TAKEN) => Some(
+                "a broker stays on record even when its registration failed; \
+                 `odb-sandbox cf --as admin delete-service-broker NAME` removes it"
+                    .into(),
+            ),
+            _ => None,
+        },
+        ClientError::ReadCertificate { .. }
+        | ClientError::UnusableCertificate { .. }
+        | ClientError::Build { .. }
+        | ClientError::Refused { .. }
+        | ClientError::Unwritable { .. }
+        | ClientError::NotUnderstood { .. }
+        | ClientError::TooLong { .. }
+        | ClientError::TooLarge { .. }
+        | ClientError::NoJob { .. } => None,
+    }
+}
+
+fn in_progress_hint() -> String {
+    "wait for the operation in progress to end; `odb-sandbox cf service NAME` shows it".into()
+}
+
+fn job_hint(error: &JobError) -> Option<String> {
+    match error {
+        JobError::Client(error) => client_hint(error),
+        JobError::Failed { operation: JobOperation::CreateInstance, .. } => Some(
+            "order again under the same name, or remove what failed with `odb-sandbox cf delete-service NAME`".into(),
+        ),
+        JobError::Failed { operation: JobOperation::DeleteInstance, .. } => {
+            Some("the service instance is still there; repeat the command once the cause is gone".into())
+        }
+        JobError::Failed { operation: JobOperation::Other, .. } => None,
+        JobError::TimedOut { after } => Some(format!(
+            "the operation goes on; `odb-sandbox cf service NAME` shows it, --timeout waits longer than {} s",
+            after.as_secs()
+        )),
+    }
+}

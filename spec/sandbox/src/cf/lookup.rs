@@ -1,0 +1,130 @@
+//! From the names that people use to the resources that have them.
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use super::client::{Client, Listing};
+use super::error::CfError;
+use super::wire::{Binding, Broker, Included, Instance, InstanceGuid, Offering, Plan};
+
+const FIRST: (&str, &str) = ("page", "1");
+const ONE: (&str, &str) = ("per_page", "1");
+const TWO: (&str, &str) = ("per_page", "2");
+
+/// The service broker of this name.
+pub(super) async fn broker(client: &mut Client, name: &str) -> Result<Broker, CfError> {
+    let query = [("names", &*list_item(name)), FIRST, ONE];
+    let found: Listing<Broker> = client.first_page("/v3/service_brokers", &query).await?;
+    found
+        .resources
+        .into_iter()
+        .next()
+        .ok_or_else(|| CfError::NoBroker(name.to_owned()))
+}
+
+/// The one offering of this name.
+pub(super) async fn offering(client: &mut Client, name: &str) -> Result<Offering, CfError> {
+    let query = [
+        ("fields[service_broker]", "name,guid"),
+        ("names", &*list_item(name)),
+        FIRST,
+        TWO,
+    ];
+    let mut found: Listing<Offering> = client.first_page("/v3/service_offerings", &query).await?;
+    match found.resources.len() {
+        0 => Err(CfError::NoOffering(name.to_owned())),
+        1 => Ok(found.resources.remove(0)),
+        _ => Err(CfError::AmbiguousOffering(name.to_owned())),
+    }
+}
+
+/// The one plan of this name of an offering of that name.
+pub(super) async fn plan(client: &mut Client, offering: &str, plan: &str) -> Result<Plan, CfError> {
+    let query = [
+        ("names", &*list_item(plan)),
+        ("service_offering_names", &*list_item(offering)),
+    ];
+    let mut found: Listing<Plan> = client.list("/v3/service_plans", &query).await?;
+    match found.resources.len() {
+        0 => Err(CfError::NoPlan {
+            offering: offering.to_owned(),
+            plan: plan.to_owned(),
+        }),
+        1 => Ok(found.resources.remove(0)),
+        brokers => Err(CfError::AmbiguousPlan {
+            offering: offering.to_owned(),
+            plan: plan.to_owned(),
+            brokers,
+        }),
+    }
+}
+
+/// The service instance of this name in the space.
+pub(super) async fn instance(client: &mut Client, name: &str) -> Result<Instance, CfError> {
+    find_instance(client, name)
+        .await?
+        .ok_or_else(|| CfError::NoInstance(name.to_owned()))
+}
+
+/// The service instance of this name in the space, if there is one.
+pub(super) async fn find_instance(
+    client: &mut Client,
+    name: &str,
+) -> Result<Option<Instance>, CfError> {
+    Ok(instance_with(client, name, &[])
+        .await?
+        .map(|(instance, _)| instance))
+}
+
+/// The service instance of this name, and the related resources that `fields` ask for.
+pub(super) async fn instance_with(
+    client: &mut Client,
+    name: &str,
+    fields: &[(&str, &str)],
+) -> Result<Option<(Instance, Included)>, CfError> {
+    let space = client.space().to_string();
+    let name = list_item(name);
+    let mut query = fields.to_vec();
+    query.extend([("names", &*name), FIRST, ONE, ("space_guids", &*space)]);
+    let found: Listing<Instance> = client.first_page("/v3/service_instances", &query).await?;
+    Ok(found
+        .resources
+        .into_iter()
+        .next()
+        .map(|instance| (instance, found.included)))
+}
+
+/// The key of this name of a service instance.
+pub(super) async fn find_key(
+    client: &mut Client,
+    instance: &InstanceGuid,
+    name: &str,
+) -> Result<Option<Binding>, CfError> {
+    let instance = instance.to_string();
+    let query = [
+        ("names", &*list_item(name)),
+        FIRST,
+        ONE,
+        ("service_instance_guids", &*instance),
+        ("type", "key"),
+    ];
+    let found: Listing<Binding> = client
+        .first_page("/v3/service_credential_bindings", &query)
+        .await?;
+    Ok(found.resources.into_iter().next())
+}
+
+/// Filters are lists: a comma inside a name is encoded once more (`spec/contracts/platform-apis.md`, "Lists").
+pub(super) fn list_item(name: &str) -> String {
+    const SEPARATORS: &AsciiSet = &CONTROLS.add(b',').add(b'%');
+    utf8_percent_encode(name, SEPARATORS).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::list_item;
+
+    #[test]
+    fn a_comma_in_a_name_does_not_end_it() {
+        assert_eq!(list_item("cache, 100%"), "cache%2C 100%25");
+    }
+}

@@ -1,0 +1,109 @@
+//! `odb-sandbox cf`: the few commands of the cf command line that an ordered service needs, for people and scripts
+//! that have none.
+//!
+//! They speak to the Cloud Controller as cf CLI v8 does (`spec/contracts/platform-apis.md`, "Calls per command, in
+//! order"), and differ from it where a script is better served: `--wait` tells every step that the broker reports,
+//! a name that is taken is an error, and a refusal of `curl` is a failure.
+//!
+//! ```text
+//! arguments    the command line as types
+//! foundation   where the Cloud Controller is, and who speaks to it
+//! client       tokens, calls, lists, changes       exchange  one HTTP exchange: trust, limits, refusals
+//! wire         what the Cloud Controller says      parameters, table   what goes in, what comes out
+//! lookup       names to resources                  job       follows an operation to its end
+//! broker_commands  instance_commands  key_commands  catalog_commands  curl    one command group each
+//! screen       data to stdout, talk to stderr      error     what went wrong, and what would help
+//! ```
+
+mod arguments;
+mod broker_commands;
+mod catalog_commands;
+mod client;
+mod curl;
+mod error;
+mod exchange;
+mod foundation;
+mod instance_commands;
+mod job;
+mod key_commands;
+mod lookup;
+mod parameters;
+mod screen;
+mod table;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::process::ExitCode;
+
+pub use arguments::CfArgs;
+use arguments::CfCommand;
+use client::Client;
+use error::CfError;
+use foundation::Foundation;
+use screen::Screen;
+
+/// Runs one command. Its data goes to stdout, all talk to stderr.
+///
+/// A command that fails has told its user why when this returns; the exit code is then 1.
+///
+/// # Errors
+///
+/// When standard output cannot be written to.
+pub async fn run(args: CfArgs) -> anyhow::Result<ExitCode> {
+    let mut screen = Screen::of_process();
+    let ended = execute(args, &mut screen).await;
+    report(ended, &mut screen)
+}
+
+fn report(ended: Result<(), CfError>, screen: &mut Screen) -> anyhow::Result<ExitCode> {
+    match ended {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        // Whoever closed the pipe has read enough.
+        Err(CfError::Print { source }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(CfError::Print { source }) => {
+            Err(anyhow::Error::new(source).context("could not write to standard output"))
+        }
+        Err(error) => {
+            screen.complain(&error, error.hint().as_deref());
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
+    let foundation = Foundation::read(&args.foundation).await?;
+    let client = &mut Client::new(&foundation, args.identity).await?;
+    match args.command {
+        CfCommand::CreateServiceBroker(broker) => {
+            broker_commands::create(client, screen, broker).await
+        }
+        CfCommand::DeleteServiceBroker(broker) => {
+            broker_commands::delete(client, screen, broker).await
+        }
+        CfCommand::EnableServiceAccess(access) => {
+            catalog_commands::enable_access(client, screen, &access.offering).await
+        }
+        CfCommand::Marketplace => catalog_commands::marketplace(client, screen).await,
+        CfCommand::CreateService(order) => instance_commands::create(client, screen, order).await,
+        CfCommand::Services => instance_commands::list(client, screen).await,
+        CfCommand::Service(instance) => {
+            instance_commands::show(client, screen, &instance.name).await
+        }
+        CfCommand::UpdateService(change) => instance_commands::update(client, screen, change).await,
+        CfCommand::UpgradeService(upgrade) => {
+            instance_commands::upgrade(client, screen, upgrade).await
+        }
+        CfCommand::DeleteService(deletion) => {
+            instance_commands::delete(client, screen, deletion).await
+        }
+        CfCommand::CreateServiceKey(order) => key_commands::create(client, screen, order).await,
+        CfCommand::ServiceKey(key) => key_commands::show(client, screen, key).await,
+        CfCommand::DeleteServiceKey(deletion) => {
+            key_commands::delete(client, screen, deletion).await
+        }
+        CfCommand::Curl(request) => curl::run(client, screen, &request.path).await,
+    }
+}

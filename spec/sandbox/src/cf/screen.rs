@@ -1,0 +1,137 @@
+//! What the person or program in front of a command sees: data on stdout, talk on stderr.
+
+use std::error::Error;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::error::CfError;
+
+/// The two streams of a command.
+pub(super) struct Screen {
+    data: Box<dyn Write + Send>,
+    talk: Box<dyn Write + Send>,
+    watcher: Watcher,
+}
+
+/// Who reads the talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watcher {
+    /// A person at a terminal, who wants to see that something moves.
+    Person,
+    /// A file or a pipe, which wants lines.
+    Log,
+}
+
+impl Screen {
+    /// The streams of this process.
+    pub(super) fn of_process() -> Self {
+        let watcher = if std::io::stderr().is_terminal() {
+            Watcher::Person
+        } else {
+            Watcher::Log
+        };
+        Self {
+            data: Box::new(std::io::stdout()),
+            talk: Box::new(std::io::stderr()),
+            watcher,
+        }
+    }
+
+    /// Streams that end in a program.
+    #[cfg(test)]
+    pub(super) fn of(data: impl Write + Send + 'static, talk: impl Write + Send + 'static) -> Self {
+        Self {
+            data: Box::new(data),
+            talk: Box::new(talk),
+            watcher: Watcher::Log,
+        }
+    }
+
+    /// Prints what was asked for.
+    pub(super) fn print(&mut self, data: &[u8]) -> Result<(), CfError> {
+        let printed = self.data.write_all(data).and_then(|()| match data.last() {
+            Some(b'\n') | None => Ok(()),
+            Some(_) => self.data.write_all(b"\n"),
+        });
+        printed
+            .and_then(|()| self.data.flush())
+            .map_err(|source| CfError::Print { source })
+    }
+
+    /// Tells how it goes. Nobody may be listening, and the command's work does not depend on it.
+    pub(super) fn say(&mut self, line: &str) {
+        let _ = writeln!(self.talk, "{line}");
+    }
+
+    /// Says why a command failed, cause by cause, and what would help.
+    pub(super) fn complain(&mut self, error: &dyn Error, hint: Option<&str>) {
+        let mut sentence = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            sentence = format!("{sentence}: {error}");
+            cause = error.source();
+        }
+        self.say(&format!("error: {sentence}"));
+        if let Some(hint) = hint {
+            self.say(&format!("\nhint: {hint}"));
+        }
+    }
+
+    /// Starts to tell of an operation, step by step.
+    pub(super) fn progress(&mut self, started: Instant) -> Progress<'_> {
+        let spinner = match self.watcher {
+            Watcher::Person => Some(spinner()),
+            Watcher::Log => None,
+        };
+        Progress {
+            screen: self,
+            started,
+            spinner,
+            told: String::new(),
+        }
+    }
+}
+
+/// Tells each new step of an operation once, with the time since its start.
+pub(super) struct Progress<'a> {
+    screen: &'a mut Screen,
+    started: Instant,
+    spinner: Option<ProgressBar>,
+    told: String,
+}
+
+impl Progress<'_> {
+    pub(super) fn step(&mut self, step: &str) {
+        if self.told == step {
+            return;
+        }
+        step.clone_into(&mut self.told);
+        let line = timed(self.started.elapsed(), step);
+        match &self.spinner {
+            Some(spinner) => spinner.println(line),
+            None => self.screen.say(&line),
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if let Some(spinner) = &self.spinner {
+            spinner.finish_and_clear();
+        }
+    }
+}
+
+fn timed(elapsed: Duration, step: &str) -> String {
+    format!("{:>5.1}s  {step}", elapsed.as_secs_f64())
+}
+
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {elapsed_precise}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let spinner = ProgressBar::new_spinner().with_style(style);
+    spinner.enable_steady_tick(Duration::from_millis(120));
+    spinner
+}
