@@ -1,0 +1,51 @@
+//! The ids of what a Cloud Controller keeps: one type per kind.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! guids {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub(crate) struct $name(String);
+
+        impl $name {
+            /// A new one.
+            pub(crate) fn random() -> Self {
+                Self(Uuid::new_v4().to_string())
+            }
+
+            /// One as a client wrote it. Whether anything has it is for the tables to say.
+            pub(crate) fn given(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+
+            pub(crate) fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.as_str().fmt(f)
+            }
+        }
+    )*};
+}
+
+guids! {
+    OrganizationGuid
+    SpaceGuid
+    AppGuid
+    BrokerGuid
+    OfferingGuid
+    PlanGuid
+    /// What the broker knows as the service instance id.
+    InstanceGuid
+    /// What the broker knows as the binding id.
+    BindingGuid
+    JobGuid
+}

@@ -1,0 +1,87 @@
+//! Jobs: what a 202 points to (`spec/contracts/platform-apis.md`, "Jobs").
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{BindingGuid, BrokerGuid, InstanceGuid, JobGuid};
+use crate::cloud_controller::refusal::ErrorEntry;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) guid: JobGuid,
+    pub(crate) operation: JobOperation,
+    pub(crate) state: JobState,
+    pub(crate) resource: JobResource,
+    pub(crate) errors: Vec<ErrorEntry>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum JobState {
+    Processing,
+    /// The broker works, and is asked how far it is.
+    Polling,
+    Complete,
+    Failed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum JobOperation {
+    #[serde(rename = "service_broker.catalog.synchronize")]
+    SynchronizeCatalog,
+    #[serde(rename = "service_broker.update")]
+    UpdateBroker,
+    #[serde(rename = "service_broker.delete")]
+    DeleteBroker,
+    #[serde(rename = "service_instance.create")]
+    CreateInstance,
+    #[serde(rename = "service_instance.update")]
+    UpdateInstance,
+    #[serde(rename = "service_instance.delete")]
+    DeleteInstance,
+    #[serde(rename = "service_bindings.create")]
+    CreateBinding,
+    #[serde(rename = "service_bindings.delete")]
+    DeleteBinding,
+    #[serde(rename = "service_keys.create")]
+    CreateKey,
+    #[serde(rename = "service_keys.delete")]
+    DeleteKey,
+}
+
+/// What a job works on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum JobResource {
+    Broker(BrokerGuid),
+    Instance(InstanceGuid),
+    Binding(BindingGuid),
+}
+
+impl Job {
+    pub(crate) fn new(operation: JobOperation, resource: JobResource) -> Self {
+        let now = Timestamp::now();
+        Self {
+            guid: JobGuid::random(),
+            operation,
+            state: JobState::Processing,
+            resource,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    pub(crate) fn becomes(&mut self, state: JobState) {
+        self.state = state;
+        self.updated_at = Timestamp::now();
+    }
+
+    pub(crate) fn fails(&mut self, error: ErrorEntry) {
+        self.errors = vec![error];
+        self.becomes(JobState::Failed);
+    }
+}

@@ -1,0 +1,45 @@
+//! Questions to a broker that a user waits for, without a job.
+
+use serde_json::{Map, Value};
+
+use super::orders::Surroundings;
+use crate::cloud_controller::{
+    CloudController,
+    broker_client::{Answer, Identity, Target},
+    model::{Feature, Instance, Tables},
+    refusal::{Fault, Refusal},
+};
+
+impl Tables {
+    /// How the broker knows an instance.
+    pub(crate) fn target(&self, instance: &Instance) -> Option<Target> {
+        Surroundings::of(self, instance)?.target(None)
+    }
+
+    /// The same, if the offering lets its instances be asked for.
+    pub(crate) fn fetchable(&self, instance: &Instance) -> Option<Target> {
+        let surroundings = Surroundings::of(self, instance)?;
+        if surroundings.offering.has(Feature::InstancesRetrievable) {
+            surroundings.target(None)
+        } else {
+            None
+        }
+    }
+}
+
+impl CloudController {
+    /// What the broker says of an instance.
+    pub(crate) async fn fetched(
+        &self,
+        target: &Target,
+        identity: &Identity,
+    ) -> Result<Map<String, Value>, Refusal> {
+        match self.0.broker_client.fetch(target, identity).await {
+            Answer::Done(body) => Ok(body),
+            Answer::Failed(failure, _) => Err(Fault::BrokerFailed.with(failure.to_string())),
+            Answer::Accepted { .. } => {
+                Err(Fault::BrokerFailed.with("The service broker answered a question with 202"))
+            }
+        }
+    }
+}

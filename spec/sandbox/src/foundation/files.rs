@@ -1,0 +1,62 @@
+//! Files of the state folder.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+/// A file of the state folder could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("could not write `{}`", path.display())]
+pub struct FileError {
+    path: PathBuf,
+    #[source]
+    source: io::Error,
+}
+
+/// Who may read a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Readers {
+    Everybody,
+    Owner,
+}
+
+/// Writes a file in one step: whoever looks finds all of it or none, and never with wider rights than it is to have.
+pub(super) fn write(path: &Path, content: &str, readers: Readers) -> Result<(), FileError> {
+    let mode = match readers {
+        Readers::Everybody => 0o644,
+        Readers::Owner => 0o600,
+    };
+    let unfinished = path.with_extension("unfinished");
+    let attempt = || {
+        remove_if_there(&unfinished)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&unfinished)?;
+        file.write_all(content.as_bytes())?;
+        fs::rename(&unfinished, path)
+    };
+    attempt().map_err(|source| FileError {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Removes a file, of an earlier run perhaps.
+pub(super) fn remove(path: &Path) -> Result<(), FileError> {
+    remove_if_there(path).map_err(|source| FileError {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,323 @@
+//! `foundation.yml`: what an operator of a sandbox writes.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use jiff::SignedDuration;
+use odb_adapter_sdk::yaml;
+use secrecy::SecretString;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+
+use crate::{
+    cloud_controller::{BrokerConduct, OrganizationSettings},
+    director::{DirectorDurations, UploadedRelease, UploadedStemcell},
+};
+
+/// What a foundation is made of.
+#[derive(Clone, Debug, Deserialize)]
+pub struct FoundationSettings {
+    /// Its name, which stands in its certificates.
+    pub name: String,
+    /// The Director and its UAA.
+    pub director: DirectorSection,
+    /// The Cloud Controller and its UAA.
+    pub cloud_controller: CloudControllerSection,
+}
+
+/// The Director and its UAA.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DirectorSection {
+    /// The Director's name.
+    pub name: String,
+    /// The releases that have been uploaded.
+    pub releases: Vec<UploadedRelease>,
+    /// The stemcells that have been uploaded.
+    pub stemcells: Vec<UploadedStemcell>,
+    /// The cloud config: `azs`, `vm_types`, `networks`, `disk_types`, `vm_extensions`.
+    pub cloud_config: Value,
+    /// The client that a broker works with: admin of one team.
+    pub team_client: ClientSection,
+    /// A client that may do everything.
+    pub admin_client: ClientSection,
+    /// Further clients.
+    #[serde(default)]
+    pub other_clients: Vec<ClientSection>,
+    /// How long things take.
+    #[serde(default)]
+    pub durations: DirectorDurationsSection,
+    /// How long tokens live.
+    #[serde(default)]
+    pub token_lives: TokenLivesSection,
+}
+
+/// How long things take at the Director.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct DirectorDurationsSection {
+    /// How long a task waits for the lock of its deployment.
+    #[serde(deserialize_with = "duration")]
+    pub lock_wait: Duration,
+    /// How long each step of an instance's update takes at least.
+    #[serde(deserialize_with = "duration")]
+    pub step: Duration,
+    /// How many tasks are worked on at the same time.
+    pub workers: NonZeroUsize,
+}
+
+/// The Cloud Controller and its UAA.
+#[derive(Clone, Debug, Deserialize)]
+pub struct CloudControllerSection {
+    /// The organizations that are there from the beginning. The first space of the first one is where the user works.
+    pub organizations: Vec<OrganizationSettings>,
+    /// The client that a broker works with.
+    pub broker_client: ClientSection,
+    /// A user who may do everything.
+    pub admin_user: UserSection,
+    /// A user who orders services.
+    pub user: UserSection,
+    /// Further clients.
+    #[serde(default)]
+    pub other_clients: Vec<ClientSection>,
+    /// Further users.
+    #[serde(default)]
+    pub other_users: Vec<UserSection>,
+    /// The pause between two polls of a broker's last operation.
+    #[serde(default = "default_polling_interval", deserialize_with = "duration")]
+    pub broker_polling_interval: Duration,
+    /// How long to wait for a broker's answer.
+    #[serde(default = "default_timeout", deserialize_with = "duration")]
+    pub broker_timeout: Duration,
+    /// How long an operation of a broker is polled at most.
+    #[serde(
+        default = "default_maximum_polling_duration",
+        deserialize_with = "duration"
+    )]
+    pub maximum_polling_duration: Duration,
+    /// The unit of the pauses of orphan mitigation, of which the n-th is 2ⁿ units.
+    #[serde(default = "default_mitigation_delay", deserialize_with = "duration")]
+    pub mitigation_delay: Duration,
+    /// How long tokens live.
+    #[serde(default)]
+    pub token_lives: TokenLivesSection,
+}
+
+/// A client of a UAA.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ClientSection {
+    /// Its id.
+    pub id: String,
+    /// Its secret. Without one it gets a random one.
+    pub secret: Option<SecretString>,
+    /// What it may do.
+    pub authorities: BTreeSet<String>,
+}
+
+/// A user of a UAA.
+#[derive(Clone, Debug, Deserialize)]
+pub struct UserSection {
+    /// The name to log in with.
+    pub name: String,
+    /// The password. Without one the user gets a random one.
+    pub password: Option<SecretString>,
+    /// What the user may do beyond what every user may.
+    #[serde(default)]
+    pub groups: BTreeSet<String>,
+}
+
+/// How long tokens live.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default)]
+pub struct TokenLivesSection {
+    /// Of an access token.
+    #[serde(deserialize_with = "duration")]
+    pub access: Duration,
+    /// Of a refresh token.
+    #[serde(deserialize_with = "duration")]
+    pub refresh: Duration,
+}
+
+/// Why a `foundation.yml` is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read.
+    #[error("could not read `{}`", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file is no YAML, or something in it has the wrong type.
+    #[error("`{}` is not the configuration of a foundation", path.display())]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        #[source]
+        source: yaml::Error,
+    },
+    /// The file has keys that mean nothing.
+    #[error("`{}` has unknown keys: `{}`", path.display(), keys.join("`, `"))]
+    UnknownKeys {
+        /// Which file.
+        path: PathBuf,
+        /// The keys, each with its path.
+        keys: Vec<String>,
+    },
+    /// There is no space in which the user could order anything.
+    #[error("`{}` has no space: `cloud_controller.organizations` needs one with `spaces`", path.display())]
+    NoSpace {
+        /// Which file.
+        path: PathBuf,
+    },
+}
+
+impl FoundationSettings {
+    /// Reads a file. Keys that mean nothing are refused: they are mistakes that nobody would notice.
+    pub fn load(path: &Path) -> Result<Self, SettingsError> {
+        let path = path.to_owned();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(SettingsError::Read { path, source }),
+        };
+        let mut keys = Vec::new();
+        let read = yaml::with_deserializer(&text, |deserializer| {
+            serde_ignored::deserialize(deserializer, |key| keys.push(key.to_string()))
+        });
+        match read {
+            Err(source) => Err(SettingsError::Parse { path, source }),
+            Ok(_) if !keys.is_empty() => Err(SettingsError::UnknownKeys { path, keys }),
+            Ok(settings) if Self::has_space(&settings) => Ok(settings),
+            Ok(_) => Err(SettingsError::NoSpace { path }),
+        }
+    }
+
+    fn has_space(settings: &Self) -> bool {
+        settings
+            .cloud_controller
+            .organizations
+            .first()
+            .is_some_and(|first| !first.spaces.is_empty())
+    }
+}
+
+impl Default for DirectorDurationsSection {
+    fn default() -> Self {
+        let DirectorDurations {
+            lock_wait,
+            step,
+            workers,
+        } = DirectorDurations::default();
+        Self {
+            lock_wait,
+            step,
+            workers,
+        }
+    }
+}
+
+impl Default for TokenLivesSection {
+    fn default() -> Self {
+        Self {
+            access: Duration::from_hours(12),
+            refresh: Duration::from_hours(720),
+        }
+    }
+}
+
+fn default_polling_interval() -> Duration {
+    BrokerConduct::default().polling_interval
+}
+
+fn default_timeout() -> Duration {
+    BrokerConduct::default().timeout
+}
+
+fn default_maximum_polling_duration() -> Duration {
+    BrokerConduct::default().maximum_polling_duration
+}
+
+fn default_mitigation_delay() -> Duration {
+    BrokerConduct::default().mitigation_delay
+}
+
+/// A duration with its unit: `1s`, `250ms`, `1h 30m`.
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let parsed: Result<SignedDuration, _> = text.parse();
+    parsed
+        .ok()
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .ok_or_else(|| {
+            D::Error::custom("not a duration with a unit, such as `1s`, `250ms` or `1h 30m`")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../manifests/sandbox/foundation.yml"
+    );
+
+    fn load(text: &str) -> Result<FoundationSettings, SettingsError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("foundation.yml");
+        std::fs::write(&path, text).unwrap();
+        FoundationSettings::load(&path)
+    }
+
+    #[test]
+    fn the_sample_is_the_configuration_of_a_foundation() {
+        let settings = FoundationSettings::load(Path::new(SAMPLE)).unwrap();
+
+        let rights: Vec<_> = settings.director.team_client.authorities.iter().collect();
+        assert_eq!(rights, ["bosh.teams.odb.admin"], "a broker needs no more");
+        let releases = settings.director.releases.iter();
+        assert!(releases.map(|release| &release.version).eq(["7.4", "7.5"]));
+    }
+
+    #[test]
+    fn a_key_that_means_nothing_is_refused_with_its_path() {
+        let text = std::fs::read_to_string(SAMPLE).unwrap().replace(
+            "admin_user:\n    name",
+            "admin_user:\n    nmae: x\n    name",
+        );
+
+        let error = load(&text).unwrap_err();
+
+        assert!(
+            error
+                .to_string()
+                .ends_with("has unknown keys: `cloud_controller.admin_user.nmae`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_duration_is_read_with_its_unit_and_refused_without() {
+        let sample = std::fs::read_to_string(SAMPLE).unwrap();
+        let lock_wait = |text: &str| {
+            let (before, after) = sample.split_once("lock_wait: ").unwrap();
+            let (_, after) = after.split_once('\n').unwrap();
+            load(&format!("{before}lock_wait: {text}\n{after}"))
+        };
+
+        let read = lock_wait("1m 250ms").unwrap().director.durations.lock_wait;
+        assert_eq!(read, Duration::from_millis(60_250));
+        let SettingsError::Parse { source, .. } = lock_wait("10").unwrap_err() else {
+            panic!("not refused by its type")
+        };
+
+        assert!(source.to_string().contains("not a duration"), "{source}");
+    }
+}

@@ -1,0 +1,176 @@
+//! Keys and app bindings.
+
+use serde_json::{Value, json};
+
+use crate::{
+    broker::{FakeBroker, Route, catalog},
+    platform::Platform,
+};
+
+const BINDINGS: &str = "/v3/service_credential_bindings";
+
+fn key(instance: &str, name: &str) -> Value {
+    json!({"type": "key", "name": name, "relationships": {"service_instance": {"data": {"guid": instance}}}})
+}
+
+#[tokio::test]
+async fn a_key_shows_its_credentials_in_its_details_only() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let instance = platform.instance("small", "db").await;
+
+    let created = platform
+        .developer
+        .post(BINDINGS, &key(&instance, "k"))
+        .await;
+    let job = platform.developer.completed(&created).await;
+
+    assert_eq!(job["operation"], "service_keys.create");
+    let link = job["links"]["service_credential_binding"]["href"]
+        .as_str()
+        .unwrap();
+    let found = platform
+        .developer
+        .get(&format!(
+            "{BINDINGS}?names=k&service_instance_guids={instance}&type=key"
+        ))
+        .await;
+    assert_eq!(found.body["pagination"]["total_results"], 1);
+    assert!(!found.body.to_string().contains("s3cr3t"));
+    let details = platform.developer.get(&format!("{link}/details")).await;
+    assert_eq!(details.body, json!({"credentials": {"password": "s3cr3t"}}));
+    let again = platform
+        .developer
+        .post(BINDINGS, &key(&instance, "k"))
+        .await;
+    assert!(
+        again
+            .refusal()
+            .3
+            .contains("Key binding names must be unique"),
+        "{}",
+        again.body
+    );
+}
+
+#[tokio::test]
+async fn a_deleted_key_is_gone_there_and_here() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let instance = platform.instance("small", "db").await;
+    let created = platform
+        .developer
+        .post(BINDINGS, &key(&instance, "k"))
+        .await;
+    let job = platform.developer.completed(&created).await;
+    let link = job["links"]["service_credential_binding"]["href"]
+        .as_str()
+        .unwrap();
+
+    let deleted = platform.developer.delete(link).await;
+    let job = platform.developer.completed(&deleted).await;
+
+    assert_eq!(job["operation"], "service_keys.delete");
+    assert_eq!(platform.developer.get(link).await.status, 404);
+    assert_eq!(
+        broker.noted(Route::Unbind)[0].query,
+        "accepts_incomplete=true&plan_id=small-id&service_id=redis-id"
+    );
+}
+
+#[tokio::test]
+async fn an_app_is_bound_once() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let instance = platform.instance("small", "db").await;
+    let app =
+        json!({"name": "shop", "relationships": {"space": {"data": {"guid": platform.space}}}});
+    let app = platform.developer.post("/v3/apps", &app).await;
+    let order = json!({"type": "app", "relationships": {
+        "service_instance": {"data": {"guid": instance}}, "app": {"data": {"guid": app.body["guid"]}},
+    }});
+
+    let created = platform.developer.post(BINDINGS, &order).await;
+    platform.developer.completed(&created).await;
+    let again = platform.developer.post(BINDINGS, &order).await;
+
+    assert_eq!(
+        again.refusal().3,
+        "The app is already bound to the service instance"
+    );
+    let listed = platform
+        .developer
+        .get(&format!(
+            "{BINDINGS}?include=app&service_instance_guids={instance}"
+        ))
+        .await
+        .body;
+    assert_eq!(listed["included"]["apps"][0]["name"], "shop");
+    assert_eq!(
+        listed["resources"][0]["relationships"]["app"]["data"]["guid"],
+        app.body["guid"]
+    );
+    let body = &broker.noted(Route::Bind)[0].body;
+    assert_eq!(body["app_guid"], app.body["guid"]);
+    assert_eq!(
+        body["bind_resource"],
+        json!({"app_guid": app.body["guid"], "space_guid": platform.space, "app_annotations": {}})
+    );
+}
+
+#[tokio::test]
+async fn an_asynchronous_binding_is_fetched_when_it_is_there() {
+    let mut retrievable = catalog();
+    retrievable["services"][0]["bindings_retrievable"] = json!(true);
+    let (platform, broker) = (
+        Platform::start().await,
+        FakeBroker::with_catalog(retrievable),
+    );
+    platform.register(&broker).await;
+    let instance = platform.instance("small", "db").await;
+    broker.answers(Route::Bind, 202, json!({"operation": "b"}));
+    broker.answers(
+        Route::Fetch,
+        200,
+        json!({"credentials": {"password": "late"}}),
+    );
+    broker.ends("succeeded", "");
+
+    let created = platform
+        .developer
+        .post(BINDINGS, &key(&instance, "k"))
+        .await;
+    let job = platform.developer.completed(&created).await;
+
+    let link = job["links"]["service_credential_binding"]["href"]
+        .as_str()
+        .unwrap();
+    assert_eq!(
+        platform
+            .developer
+            .get(&format!("{link}/details"))
+            .await
+            .body["credentials"]["password"],
+        "late"
+    );
+}
+
+#[tokio::test]
+async fn an_asynchronous_binding_that_cannot_be_fetched_fails_and_is_mitigated() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let instance = platform.instance("small", "db").await;
+    broker.answers(Route::Bind, 202, json!({"operation": "b"}));
+
+    let created = platform
+        .developer
+        .post(BINDINGS, &key(&instance, "k"))
+        .await;
+    platform.developer.failed(&created).await;
+
+    let orphan = crate::platform::eventually("the orphan is deleted", async || {
+        broker.noted(Route::Unbind).pop()
+    })
+    .await;
+    assert_eq!(orphan.query, "plan_id=small-id&service_id=redis-id");
+}

@@ -1,0 +1,188 @@
+//! Registering brokers.
+
+use serde_json::{Value, json};
+
+use crate::{
+    broker::{FakeBroker, Route, catalog},
+    platform::{Api, Platform},
+};
+
+async fn broker_path(admin: &Api) -> String {
+    let brokers = admin
+        .get("/v3/service_brokers?names=redis-broker")
+        .await
+        .body;
+    format!(
+        "/v3/service_brokers/{}",
+        brokers["resources"][0]["guid"].as_str().unwrap()
+    )
+}
+
+#[tokio::test]
+async fn a_registered_broker_is_listed_without_its_credentials() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+
+    let answer = platform
+        .admin
+        .post("/v3/service_brokers", &broker.registration("redis-broker"))
+        .await;
+    let job = platform.admin.completed(&answer).await;
+
+    assert_eq!(job["operation"], "service_broker.catalog.synchronize");
+    let link = job["links"]["service_brokers"]["href"].as_str().unwrap();
+    let shown = platform.admin.get(link).await.body;
+    assert_eq!(shown["name"], "redis-broker");
+    assert!(!shown.to_string().contains("pass:word"));
+    let hidden = platform.developer.get("/v3/service_brokers").await.body;
+    assert_eq!(hidden["pagination"]["total_results"], 0);
+    let catalog_call = &broker.noted(Route::Catalog)[0];
+    assert_eq!(
+        catalog_call.headers["authorization"],
+        "Basic YnJva2VyOnBhc3M6d29yZA=="
+    );
+}
+
+#[tokio::test]
+async fn a_broker_whose_catalog_is_refused_stays_and_can_be_corrected() {
+    let broker =
+        FakeBroker::with_catalog(json!({"services": [{"id": "x", "name": "x", "bindable": true}]}));
+    let platform = Platform::start().await;
+
+    let answer = platform
+        .admin
+        .post("/v3/service_brokers", &broker.registration("redis-broker"))
+        .await;
+    let error = platform.admin.failed(&answer).await;
+
+    assert_eq!(error["code"], 270_012);
+    let detail = error["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("Service description is required"),
+        "{detail}"
+    );
+    assert!(detail.contains("At least one plan is required"), "{detail}");
+    let again = platform
+        .admin
+        .post("/v3/service_brokers", &broker.registration("redis-broker"))
+        .await;
+    assert_eq!(again.refusal().3, "Name must be unique");
+    broker.answers(Route::Catalog, 200, catalog());
+    let corrected = platform
+        .admin
+        .patch(
+            &broker_path(&platform.admin).await,
+            &broker.registration("redis-broker"),
+        )
+        .await;
+    platform.admin.completed(&corrected).await;
+    assert_eq!(
+        platform.admin.get("/v3/service_offerings").await.body["pagination"]["total_results"],
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_change_that_fails_is_taken_back() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let path = broker_path(&platform.admin).await;
+    let before = platform.admin.get(&path).await.body;
+
+    broker.answers(Route::Catalog, 401, json!({}));
+    let answer = platform
+        .admin
+        .patch(&path, &broker.registration("renamed"))
+        .await;
+    let error = platform.admin.failed(&answer).await;
+
+    assert!(
+        error["detail"]
+            .as_str()
+            .unwrap()
+            .starts_with("Authentication with the service broker failed"),
+        "{error}"
+    );
+    assert_eq!(platform.admin.get(&path).await.body["name"], before["name"]);
+}
+
+#[tokio::test]
+async fn a_plan_that_left_the_catalog_goes_unless_it_has_instances() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    platform.instance("small", "kept").await;
+    let mut smaller = catalog();
+    smaller["services"][0]["plans"] =
+        json!([{"id": "tiny-id", "name": "tiny", "description": "tiny one"}]);
+
+    broker.answers(Route::Catalog, 200, smaller);
+    let answer = platform
+        .admin
+        .patch(
+            &broker_path(&platform.admin).await,
+            &broker.registration("redis-broker"),
+        )
+        .await;
+    let job = platform.admin.completed(&answer).await;
+
+    assert!(
+        job["warnings"][0]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("small"),
+        "{job}"
+    );
+    let plans = platform
+        .admin
+        .get("/v3/service_plans?order_by=name")
+        .await
+        .body;
+    let plans: Vec<_> = plans["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(summary)
+        .collect();
+    assert_eq!(plans, [("small", false, "public"), ("tiny", true, "admin")]);
+}
+
+fn summary(plan: &Value) -> (&str, bool, &str) {
+    (
+        plan["name"].as_str().unwrap(),
+        plan["available"].as_bool().unwrap(),
+        plan["visibility_type"].as_str().unwrap(),
+    )
+}
+
+#[tokio::test]
+async fn a_broker_goes_only_when_it_has_no_instances() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let path = broker_path(&platform.admin).await;
+
+    let refused = platform.admin.delete(&path).await;
+    let purged = platform
+        .admin
+        .delete(&format!("/v3/service_instances/{guid}?purge=true"))
+        .await;
+    let accepted = platform.admin.delete(&path).await;
+    platform.admin.completed(&accepted).await;
+
+    assert_eq!(
+        (refused.status.as_u16(), refused.refusal().1),
+        (422, 270_010)
+    );
+    assert_eq!(purged.status, 204);
+    assert!(
+        broker.noted(Route::Deprovision).is_empty(),
+        "a purge does not call the broker"
+    );
+    assert_eq!(
+        platform.admin.get(&path).await.refusal().3,
+        "Service broker not found"
+    );
+    assert_eq!(
+        platform.admin.get("/v3/service_plans").await.body["pagination"]["total_results"],
+        0
+    );
+}

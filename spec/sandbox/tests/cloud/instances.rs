@@ -1,0 +1,359 @@
+//! The life of an instance.
+
+use serde_json::{Value, json};
+
+use crate::{
+    broker::{FakeBroker, Route},
+    platform::{Platform, eventually},
+};
+
+async fn instance(platform: &Platform, guid: &str) -> Value {
+    platform
+        .developer
+        .get(&format!("/v3/service_instances/{guid}"))
+        .await
+        .body
+}
+
+#[tokio::test]
+async fn an_ordered_instance_stands_before_the_broker_answers_and_shows_its_progress() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    broker.takes_its_time();
+
+    let answer = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "db").await,
+        )
+        .await;
+    let guid = platform.guid("db").await;
+    let told = eventually("the broker's description is shown", async || {
+        let last = instance(&platform, &guid).await["last_operation"].clone();
+        (last["description"] == "on it").then_some(last)
+    })
+    .await;
+    let job = platform.developer.get(&answer.location()).await.body;
+
+    assert_eq!(
+        (&told["type"], &told["state"]),
+        (&json!("create"), &json!("in progress"))
+    );
+    assert_eq!(
+        (&job["state"], &job["operation"]),
+        (&json!("POLLING"), &json!("service_instance.create"))
+    );
+    broker.ends("succeeded", "all done");
+    platform.developer.completed(&answer).await;
+    let done = instance(&platform, &guid).await;
+    assert_eq!(
+        (
+            &done["last_operation"]["state"],
+            &done["last_operation"]["description"]
+        ),
+        (&json!("succeeded"), &json!("all done"))
+    );
+    assert_eq!(
+        done["maintenance_info"],
+        json!({"version": "1.2.0", "description": "jammy 1.80"})
+    );
+    assert_eq!(
+        (&done["type"], &done["upgrade_available"]),
+        (&json!("managed"), &json!(false))
+    );
+    assert_eq!(instance(&platform, &guid).await["tags"], json!([]));
+}
+
+#[tokio::test]
+async fn a_name_is_given_once_per_space() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    platform.instance("small", "db").await;
+
+    let again = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "db").await,
+        )
+        .await;
+
+    assert_eq!(again.refusal().0, 422);
+    assert!(
+        again
+            .refusal()
+            .3
+            .starts_with("The service instance name is taken"),
+        "{}",
+        again.body
+    );
+}
+
+#[tokio::test]
+async fn what_the_developer_may_not_see_cannot_be_ordered() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    let answer = platform
+        .admin
+        .post("/v3/service_brokers", &broker.registration("redis-broker"))
+        .await;
+    platform.admin.completed(&answer).await;
+    let mut order = platform.order("small", "db").await;
+
+    let hidden_plan = platform
+        .developer
+        .post("/v3/service_instances", &order)
+        .await;
+    order["relationships"]["space"]["data"]["guid"] = json!("elsewhere");
+    let foreign_space = platform.admin.post("/v3/service_instances", &order).await;
+
+    assert!(
+        hidden_plan.refusal().3.starts_with("Invalid service plan."),
+        "{}",
+        hidden_plan.body
+    );
+    assert!(
+        foreign_space.refusal().3.starts_with("Invalid space."),
+        "{}",
+        foreign_space.body
+    );
+    assert!(broker.noted(Route::Provision).is_empty());
+}
+
+#[tokio::test]
+async fn a_change_asks_the_broker_only_if_it_must() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let path = format!("/v3/service_instances/{guid}");
+    let current = json!({"maintenance_info": {"version": "1.2.0"}});
+
+    let renamed = platform
+        .developer
+        .patch(&path, &json!({"name": "cache", "tags": ["x"]}))
+        .await;
+    let current = platform.developer.patch(&path, &current).await;
+
+    assert_eq!(
+        (renamed.status.as_u16(), &renamed.body["name"]),
+        (200, &json!("cache"))
+    );
+    assert_eq!(current.status, 200);
+    assert!(broker.noted(Route::Update).is_empty());
+    let moved = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
+    let moved = platform.developer.patch(&path, &moved).await;
+    platform.developer.completed(&moved).await;
+    let shown = instance(&platform, &guid).await;
+    assert_eq!(
+        shown["relationships"]["service_plan"]["data"]["guid"],
+        platform.plan("large").await
+    );
+    assert_eq!(
+        (&shown["maintenance_info"], &shown["upgrade_available"]),
+        (&json!({}), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn a_failed_update_leaves_the_instance_as_it_was() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    broker.takes_its_time();
+    broker.ends("failed", "no room");
+
+    let moved = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
+    let moved = platform
+        .developer
+        .patch(&format!("/v3/service_instances/{guid}"), &moved)
+        .await;
+    let error = platform.developer.failed(&moved).await;
+
+    assert_eq!(
+        (&error["code"], &error["detail"]),
+        (
+            &json!(10009),
+            &json!("update could not be completed: no room")
+        )
+    );
+    let shown = instance(&platform, &guid).await;
+    assert_eq!(
+        shown["relationships"]["service_plan"]["data"]["guid"],
+        platform.plan("small").await
+    );
+    assert_eq!(
+        (
+            &shown["last_operation"]["type"],
+            &shown["last_operation"]["state"]
+        ),
+        (&json!("update"), &json!("failed"))
+    );
+    assert!(
+        broker.noted(Route::Deprovision).is_empty(),
+        "an update is not mitigated"
+    );
+}
+
+#[tokio::test]
+async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let path = format!("/v3/service_instances/{guid}");
+    let mut newer = crate::broker::catalog();
+    newer["services"][0]["plans"][0]["maintenance_info"]["version"] = json!("1.3.0");
+    broker.answers(Route::Catalog, 200, newer);
+    let brokers = platform.admin.get("/v3/service_brokers").await.body;
+    let broker_path = format!(
+        "/v3/service_brokers/{}",
+        brokers["resources"][0]["guid"].as_str().unwrap()
+    );
+    let refreshed = platform
+        .admin
+        .patch(&broker_path, &broker.registration("redis-broker"))
+        .await;
+    platform.admin.completed(&refreshed).await;
+
+    assert_eq!(instance(&platform, &guid).await["upgrade_available"], true);
+    let wrong = platform
+        .developer
+        .patch(&path, &json!({"maintenance_info": {"version": "9.0.0"}}))
+        .await;
+    assert_eq!(wrong.refusal().1, 390_009);
+    let upgraded = platform
+        .developer
+        .patch(&path, &json!({"maintenance_info": {"version": "1.3.0"}}))
+        .await;
+    platform.developer.completed(&upgraded).await;
+
+    let shown = instance(&platform, &guid).await;
+    assert_eq!(
+        (
+            &shown["upgrade_available"],
+            &shown["maintenance_info"]["version"]
+        ),
+        (&json!(false), &json!("1.3.0"))
+    );
+    let body = &broker.noted(Route::Update)[0].body;
+    assert_eq!(body["maintenance_info"], json!({"version": "1.3.0"}));
+    assert_eq!(
+        body["previous_values"]["maintenance_info"]["version"],
+        "1.2.0"
+    );
+}
+
+#[tokio::test]
+async fn one_operation_at_a_time() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let path = format!("/v3/service_instances/{guid}");
+    broker.takes_its_time();
+    let running = platform
+        .developer
+        .patch(&path, &json!({"parameters": {"x": 1}}))
+        .await;
+    assert_eq!(running.status, 202);
+
+    let change = platform
+        .developer
+        .patch(&path, &json!({"parameters": {"x": 2}}))
+        .await;
+    let delete = platform.developer.delete(&path).await;
+    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
+    let key = platform
+        .developer
+        .post("/v3/service_credential_bindings", &key)
+        .await;
+
+    assert_eq!((change.refusal().0, change.refusal().1), (409, 60016));
+    assert_eq!(delete.refusal().0, 422);
+    assert_eq!(key.refusal().0, 422);
+    broker.ends("succeeded", "");
+    platform.developer.completed(&running).await;
+    assert_eq!(broker.noted(Route::Update).len(), 1);
+}
+
+#[tokio::test]
+async fn a_delete_takes_keys_along_and_ends_when_the_broker_knows_nothing_any_more() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
+    let key = platform
+        .developer
+        .post("/v3/service_credential_bindings", &key)
+        .await;
+    platform.developer.completed(&key).await;
+    broker.takes_its_time();
+    broker.answers(Route::LastOperation, 410, json!({}));
+
+    let deleted = platform
+        .developer
+        .delete(&format!("/v3/service_instances/{guid}"))
+        .await;
+    let job = platform.developer.completed(&deleted).await;
+
+    assert_eq!(job["operation"], "service_instance.delete");
+    assert!(job["links"].get("service_instance").is_none(), "{job}");
+    assert_eq!(
+        instance(&platform, &guid).await["errors"][0]["detail"],
+        "Service instance not found"
+    );
+    assert_eq!(
+        (
+            broker.noted(Route::Unbind).len(),
+            broker.noted(Route::Deprovision).len()
+        ),
+        (1, 1)
+    );
+}
+
+#[tokio::test]
+async fn a_create_in_progress_can_be_deleted() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    broker.takes_its_time();
+    broker.answers(Route::Deprovision, 200, json!({}));
+    let created = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "db").await,
+        )
+        .await;
+    let guid = platform.guid("db").await;
+    let path = format!("/v3/service_instances/{guid}");
+    eventually("the broker is at it", async || {
+        (instance(&platform, &guid).await["last_operation"]["state"] == "in progress").then_some(())
+    })
+    .await;
+
+    broker.answers(Route::LastOperation, 410, json!({}));
+    let deleted = platform.developer.delete(&path).await;
+    platform.developer.completed(&deleted).await;
+    let error = platform.developer.failed(&created).await;
+
+    assert_eq!(error["title"], "CF-UnableToPerform");
+    assert_eq!(platform.developer.get(&path).await.status, 404);
+}
+
+#[tokio::test]
+async fn jobs_stop_with_the_cloud_controller() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    broker.takes_its_time();
+    platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "db").await,
+        )
+        .await;
+    eventually("the broker is polled", async || {
+        (!broker.noted(Route::LastOperation).is_empty()).then_some(())
+    })
+    .await;
+
+    platform.stop().await;
+}

@@ -1,0 +1,190 @@
+//! Pages, filters and order.
+
+use serde_json::json;
+
+use crate::{
+    broker::FakeBroker,
+    platform::{Answer, Platform},
+};
+
+fn names(answer: &Answer) -> Vec<&str> {
+    answer.body["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn pages_link_to_each_other_and_keep_the_filters() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    for name in ["a", "b", "c"] {
+        platform.instance("small", name).await;
+    }
+    let query = format!(
+        "/v3/service_instances?order_by=name&per_page=2&space_guids={}",
+        platform.space
+    );
+
+    let first = platform.developer.get(&query).await;
+    let second = platform
+        .developer
+        .get(first.body["pagination"]["next"]["href"].as_str().unwrap())
+        .await;
+
+    assert_eq!((names(&first), names(&second)), (vec!["a", "b"], vec!["c"]));
+    assert_eq!(
+        (
+            &first.body["pagination"]["total_results"],
+            &first.body["pagination"]["total_pages"]
+        ),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(second.body["pagination"]["next"], json!(null));
+    let previous = second.body["pagination"]["previous"]["href"]
+        .as_str()
+        .unwrap();
+    assert!(
+        previous.starts_with(&platform.url) && previous.contains("space_guids="),
+        "{previous}"
+    );
+}
+
+#[tokio::test]
+async fn filters_are_comma_lists_and_a_comma_in_a_name_is_encoded_twice() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    for name in ["a", "b", "c,d"] {
+        platform.instance("small", name).await;
+    }
+
+    let listed = platform
+        .developer
+        .get("/v3/service_instances?names=a,c%252Cd&order_by=-name")
+        .await;
+    let counted = platform
+        .admin
+        .get(&format!(
+            "/v3/service_instances?service_plan_guids={}&per_page=1",
+            platform.plan("small").await
+        ))
+        .await;
+    let none = platform
+        .developer
+        .get("/v3/service_instances?names=x")
+        .await;
+
+    assert_eq!(names(&listed), ["c,d", "a"]);
+    assert_eq!(counted.body["pagination"]["total_results"], 3);
+    assert_eq!(none.body["pagination"]["total_pages"], 1);
+}
+
+#[tokio::test]
+async fn unknown_parameters_are_refused() {
+    let platform = Platform::start().await;
+
+    for query in [
+        "color=red",
+        "per_page=0",
+        "per_page=5001",
+        "page=x",
+        "order_by=size",
+        "fields[space]=color",
+    ] {
+        let answer = platform
+            .developer
+            .get(&format!("/v3/service_instances?{query}"))
+            .await;
+        assert_eq!(
+            (answer.refusal().0, answer.refusal().1),
+            (400, 10005),
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_instance_is_shown_with_its_surroundings_in_one_answer() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    platform.instance("small", "db").await;
+
+    let answer = platform
+        .developer
+        .get(
+            "/v3/service_instances?fields[space]=name,guid&fields[space.organization]=name,guid\
+             &fields[service_plan]=name,guid,relationships.service_offering\
+             &fields[service_plan.service_offering]=name,guid,tags,documentation_url\
+             &fields[service_plan.service_offering.service_broker]=name,guid&names=db",
+        )
+        .await;
+
+    let included = &answer.body["included"];
+    assert_eq!(included["spaces"][0]["name"], "development");
+    assert_eq!(included["organizations"][0]["name"], "acme");
+    assert_eq!(included["service_plans"][0]["name"], "small");
+    assert!(
+        included["service_plans"][0]["relationships"]["service_offering"]["data"]["guid"]
+            .is_string()
+    );
+    assert!(included["service_plans"][0].get("description").is_none());
+    assert_eq!(included["service_offerings"][0]["tags"], json!(["cache"]));
+    assert_eq!(included["service_brokers"][0]["name"], "redis-broker");
+}
+
+#[tokio::test]
+async fn what_is_in_other_peoples_spaces_is_not_there() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let stranger = platform.log_in("stranger").await;
+
+    let list = stranger.get("/v3/service_instances").await;
+    let one = stranger.get(&format!("/v3/service_instances/{guid}")).await;
+    let change = stranger
+        .delete(&format!("/v3/service_instances/{guid}"))
+        .await;
+
+    assert!(names(&list).is_empty());
+    assert_eq!((one.status.as_u16(), change.status.as_u16()), (404, 404));
+    assert_eq!(names(&stranger.get("/v3/organizations").await), ["other"]);
+    assert_eq!(
+        names(&platform.developer.get("/v3/spaces").await),
+        ["development"]
+    );
+}
+
+#[tokio::test]
+async fn bodies_that_are_no_json_or_lack_something_are_told_apart() {
+    let platform = Platform::start().await;
+    let post = async |body: &str| {
+        platform
+            .developer
+            .send(
+                reqwest::Method::POST,
+                "/v3/service_instances",
+                Some(body.to_owned()),
+            )
+            .await
+    };
+
+    assert_eq!(post("{").await.refusal().1, 1001);
+    assert_eq!(post("{}").await.refusal().1, 10008);
+}
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_not_found() {
+    let platform = Platform::start().await;
+
+    for answer in [
+        platform.developer.get("/v3/everything").await,
+        platform.developer.delete("/v3/spaces").await,
+    ] {
+        assert_eq!(
+            answer.refusal(),
+            (404, 10000, "CF-NotFound", "Unknown request")
+        );
+    }
+}

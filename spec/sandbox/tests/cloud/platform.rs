@@ -1,0 +1,432 @@
+//! A UAA and a Cloud Controller of a test's own, and clients of them.
+
+use std::{future::Future, net::TcpListener, time::Duration};
+
+use actix_web::web::ServiceConfig;
+use odb_sandbox::{
+    certificates::CertificateAuthority,
+    cloud_controller::{
+        BrokerConduct, CloudController, CloudControllerSettings, OrganizationSettings,
+        SpaceSettings,
+    },
+    serve::Servers,
+    uaa::{Client, Grant, TokenLives, Uaa, UaaSettings, User},
+};
+use reqwest::{Method, StatusCode, header::HeaderMap};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+
+use crate::broker::FakeBroker;
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Platform {
+    pub(crate) url: String,
+    pub(crate) uaa_url: String,
+    pub(crate) http: reqwest::Client,
+    pub(crate) space: String,
+    pub(crate) organization: String,
+    pub(crate) admin: Api,
+    pub(crate) developer: Api,
+    controller: CloudController,
+    _servers: Servers,
+}
+
+/// Somebody who is logged in.
+#[derive(Clone)]
+pub(crate) struct Api {
+    http: reqwest::Client,
+    url: String,
+    token: Option<String>,
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Platform {
+    pub(crate) async fn start() -> Self {
+        Self::with(BrokerConduct {
+            timeout: Duration::from_secs(5),
+            polling_interval: Duration::from_millis(10),
+            mitigation_delay: Duration::from_millis(5),
+            ..BrokerConduct::default()
+        })
+        .await
+    }
+
+    pub(crate) async fn with(brokers: BrokerConduct) -> Self {
+        let mut servers = Servers::new(Handle::current());
+        let (uaa_listener, uaa_url) = listener();
+        let (listener, url) = listener();
+        let uaa = uaa(&uaa_url);
+        let settings = CloudControllerSettings {
+            url: url.clone(),
+            uaa_url: uaa_url.clone(),
+            organizations: vec![
+                organization("acme", "development", "developer"),
+                organization("other", "elsewhere", "stranger"),
+            ],
+            brokers,
+        };
+        let authority = CertificateAuthority::new("tests").unwrap();
+        let tls = authority.client_tls().unwrap();
+        let controller =
+            CloudController::new(settings, uaa.verifier(), tls.clone(), Handle::current()).unwrap();
+        serve(&mut servers, uaa_listener, move |app| uaa.configure(app));
+        let served = controller.clone();
+        serve(&mut servers, listener, move |app| served.configure(app));
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .timeout(PATIENCE)
+            .build()
+            .unwrap();
+        let place = controller.first_space().unwrap();
+        let nobody = Api {
+            http: http.clone(),
+            url: url.clone(),
+            token: None,
+        };
+        let mut platform = Self {
+            url,
+            uaa_url,
+            http,
+            space: place.space.1,
+            organization: place.organization.1,
+            admin: nobody.clone(),
+            developer: nobody,
+            controller,
+            _servers: servers,
+        };
+        platform.admin = platform.log_in("admin").await;
+        platform.developer = platform.log_in("developer").await;
+        platform
+    }
+
+    /// Logs a user in as the cf command line does.
+    pub(crate) async fn log_in(&self, user: &str) -> Api {
+        let form = [
+            ("grant_type", "password"),
+            ("username", user),
+            ("password", "password"),
+        ];
+        let answer = self.token(Some(("cf", "")), &form).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        self.with_token(answer.body["access_token"].as_str().unwrap())
+    }
+
+    pub(crate) fn with_token(&self, token: &str) -> Api {
+        Api {
+            http: self.http.clone(),
+            url: self.url.clone(),
+            token: Some(token.to_owned()),
+        }
+    }
+
+    pub(crate) fn anonymous(&self) -> Api {
+        Api {
+            http: self.http.clone(),
+            url: self.url.clone(),
+            token: None,
+        }
+    }
+
+    /// Asks for a token.
+    pub(crate) async fn token(&self, basic: Option<(&str, &str)>, form: &[(&str, &str)]) -> Answer {
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(form);
+        let mut request = self
+            .http
+            .post(format!("{}/oauth/token", self.uaa_url))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .body(body.finish());
+        if let Some((id, secret)) = basic {
+            request = request.basic_auth(id, Some(secret));
+        }
+        Answer::of(request.send().await.unwrap()).await
+    }
+
+    /// Registers a broker and lets everybody see its plans.
+    pub(crate) async fn register(&self, broker: &FakeBroker) {
+        let answer = self
+            .admin
+            .post("/v3/service_brokers", &broker.registration("redis-broker"))
+            .await;
+        self.admin.completed(&answer).await;
+        let plans = self.admin.get("/v3/service_plans").await;
+        for plan in plans.body["resources"].as_array().unwrap() {
+            let path = format!(
+                "/v3/service_plans/{}/visibility",
+                plan["guid"].as_str().unwrap()
+            );
+            assert_eq!(
+                self.admin
+                    .patch(&path, &json!({"type": "public"}))
+                    .await
+                    .status,
+                200
+            );
+        }
+    }
+
+    pub(crate) async fn plan(&self, name: &str) -> String {
+        let plans = self
+            .admin
+            .get(&format!("/v3/service_plans?names={name}"))
+            .await;
+        plans.body["resources"][0]["guid"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// The body of an order.
+    pub(crate) async fn order(&self, plan: &str, name: &str) -> Value {
+        json!({"type": "managed", "name": name, "relationships": {
+            "space": {"data": {"guid": self.space}},
+            "service_plan": {"data": {"guid": self.plan(plan).await}},
+        }})
+    }
+
+    /// Orders an instance as the developer and waits until it is there. Returns its guid.
+    pub(crate) async fn instance(&self, plan: &str, name: &str) -> String {
+        let answer = self
+            .developer
+            .post("/v3/service_instances", &self.order(plan, name).await)
+            .await;
+        self.developer.completed(&answer).await;
+        self.guid(name).await
+    }
+
+    pub(crate) async fn guid(&self, name: &str) -> String {
+        let name = name.replace(',', "%252C");
+        let found = self
+            .developer
+            .get(&format!("/v3/service_instances?names={name}"))
+            .await;
+        found.body["resources"][0]["guid"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    pub(crate) async fn stop(&self) {
+        self.controller.shut_down().await;
+    }
+}
+
+impl Api {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(Method::POST, path, Some(body.to_string())).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Answer {
+        self.send(Method::PATCH, path, Some(body.to_string())).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.send(Method::DELETE, path, None).await
+    }
+
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<String>) -> Answer {
+        let path = path.strip_prefix(&self.url).unwrap_or(path);
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", format!("bearer {token}"));
+        }
+        if let Some(body) = body {
+            request = request
+                .header("Content-Type", "application/json")
+                .body(body);
+        }
+        Answer::of(request.send().await.unwrap()).await
+    }
+
+    /// Follows the job of a 202 to its end.
+    pub(crate) async fn ended(&self, accepted: &Answer) -> Value {
+        let location = accepted.location();
+        eventually("the job ends", async || {
+            let job = self.get(&location).await.body;
+            (job["state"] == "COMPLETE" || job["state"] == "FAILED").then_some(job)
+        })
+        .await
+    }
+
+    pub(crate) async fn completed(&self, accepted: &Answer) -> Value {
+        let job = self.ended(accepted).await;
+        assert_eq!(job["state"], "COMPLETE", "{job}");
+        job
+    }
+
+    pub(crate) async fn failed(&self, accepted: &Answer) -> Value {
+        let job = self.ended(accepted).await;
+        assert_eq!(job["state"], "FAILED", "{job}");
+        job["errors"][0].clone()
+    }
+}
+
+impl Answer {
+    async fn of(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Self {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn location(&self) -> String {
+        assert_eq!(self.status, 202, "{}", self.body);
+        self.header("Location").to_owned()
+    }
+
+    /// Status, code, title and detail of a refusal.
+    pub(crate) fn refusal(&self) -> (u16, u64, &str, &str) {
+        let error = &self.body["errors"][0];
+        let text = |key: &str| error[key].as_str().unwrap();
+        (
+            self.status.as_u16(),
+            error["code"].as_u64().unwrap(),
+            text("title"),
+            text("detail"),
+        )
+    }
+}
+
+/// Asks again and again until there is an answer.
+pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
+    what: &str,
+    mut question: impl FnMut() -> F,
+) -> T {
+    let ask = async {
+        let mut pause = tokio::time::interval(Duration::from_millis(5));
+        loop {
+            pause.tick().await;
+            if let Some(answer) = question().await {
+                return answer;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, ask)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain until {what}"))
+}
+
+pub(crate) fn listener() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    (listener, url)
+}
+
+pub(crate) fn serve(
+    servers: &mut Servers,
+    listener: TcpListener,
+    configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+) {
+    servers
+        .http("a test's server", listener, configure)
+        .unwrap();
+}
+
+fn client(
+    id: &str,
+    secret: &str,
+    grants: &[Grant],
+    scopes: &[&str],
+    authorities: &[&str],
+) -> Client {
+    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+    Client {
+        id: id.into(),
+        secret: secret.into(),
+        grants: grants.iter().copied().collect(),
+        scopes: texts(scopes),
+        authorities: texts(authorities),
+    }
+}
+
+fn user(name: &str, groups: &[&str]) -> User {
+    User {
+        id: uuid::Uuid::new_v4(),
+        name: name.into(),
+        password: "password".into(),
+        groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+    }
+}
+
+fn uaa(url: &str) -> Uaa {
+    Uaa::new(UaaSettings {
+        url: url.to_owned(),
+        lives: TokenLives {
+            access: Duration::from_mins(20),
+            refresh: Duration::from_hours(1),
+        },
+        clients: vec![
+            client(
+                "odb",
+                "s3cr%t+",
+                &[Grant::ClientCredentials],
+                &[],
+                &["cloud_controller.admin"],
+            ),
+            client(
+                "nobody",
+                "n",
+                &[Grant::ClientCredentials],
+                &[],
+                &["uaa.none"],
+            ),
+            client(
+                "cf",
+                "",
+                &[Grant::Password, Grant::RefreshToken],
+                &["cloud_controller.*", "openid"],
+                &[],
+            ),
+        ],
+        users: vec![
+            user(
+                "admin",
+                &[
+                    "cloud_controller.admin",
+                    "cloud_controller.read",
+                    "cloud_controller.write",
+                ],
+            ),
+            user(
+                "developer",
+                &["cloud_controller.read", "cloud_controller.write", "openid"],
+            ),
+            user(
+                "stranger",
+                &["cloud_controller.read", "cloud_controller.write"],
+            ),
+        ],
+    })
+    .unwrap()
+}
+
+fn organization(name: &str, space: &str, developer: &str) -> OrganizationSettings {
+    let space = SpaceSettings {
+        name: space.into(),
+        developers: [developer.to_owned()].into(),
+    };
+    OrganizationSettings {
+        name: name.into(),
+        spaces: vec![space],
+    }
+}

@@ -1,0 +1,228 @@
+//! Speaks to a Director as a broker does.
+
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode, header::HeaderMap, redirect::Policy};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Client {
+    http: reqwest::Client,
+    url: String,
+    token: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+/// One line of an event log, without what varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) stage: String,
+    pub(crate) task: String,
+    pub(crate) state: String,
+}
+
+impl Client {
+    pub(crate) fn new(url: &str, token: Option<String>) -> Self {
+        let http = reqwest::Client::builder()
+            .redirect(Policy::none())
+            .no_proxy()
+            .build()
+            .unwrap();
+        Self {
+            http,
+            url: url.to_owned(),
+            token,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.call(Method::GET, path, &[], String::new()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.call(Method::DELETE, path, &[], String::new()).await
+    }
+
+    pub(crate) async fn post_json(&self, path: &str, body: &Value) -> Answer {
+        let headers = [("content-type", "application/json")];
+        self.call(Method::POST, path, &headers, body.to_string())
+            .await
+    }
+
+    pub(crate) async fn post_yaml(&self, path: &str, body: impl Into<String>) -> Answer {
+        let headers = [("content-type", "text/yaml")];
+        self.call(Method::POST, path, &headers, body.into()).await
+    }
+
+    pub(crate) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Answer {
+        let mut request = self
+            .http
+            .request(method, format!("{}{path}", self.url))
+            .body(body);
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("bearer {token}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        Answer {
+            status: response.status(),
+            headers: response.headers().clone(),
+            body: response.text().await.unwrap(),
+        }
+    }
+
+    /// Starts a deploy, and tells its task.
+    pub(crate) async fn deploy(&self, manifest: &Value) -> u64 {
+        self.post_yaml("/deployments", manifest.to_string())
+            .await
+            .task()
+    }
+
+    /// Deploys, and wants it to succeed.
+    pub(crate) async fn deployed(&self, manifest: &Value) -> u64 {
+        let task = self.deploy(manifest).await;
+        self.done(task).await;
+        task
+    }
+
+    /// Starts an errand, and tells its task.
+    pub(crate) async fn run_errand(&self, deployment: &str, errand: &str, options: &Value) -> u64 {
+        let path = format!("/deployments/{deployment}/errands/{errand}/runs");
+        self.post_json(&path, options).await.task()
+    }
+
+    /// Runs an errand to its end, and reads the one line of its result.
+    pub(crate) async fn errand_result(
+        &self,
+        deployment: &str,
+        errand: &str,
+        options: &Value,
+    ) -> Value {
+        let task = self.run_errand(deployment, errand, options).await;
+        self.done(task).await;
+        let result = self
+            .get(&format!("/tasks/{task}/output?type=result"))
+            .await
+            .body;
+        serde_json::from_str(&result).unwrap()
+    }
+
+    /// The task once it has ended.
+    pub(crate) async fn ended(&self, task: u64) -> Value {
+        self.task_when(task, |task| {
+            matches!(
+                task["state"].as_str(),
+                Some("done" | "error" | "cancelled" | "timeout")
+            )
+        })
+        .await
+    }
+
+    /// The task, which must have ended well.
+    pub(crate) async fn done(&self, task: u64) -> Value {
+        let ended = self.ended(task).await;
+        assert_eq!(ended["state"], "done", "{ended}");
+        ended
+    }
+
+    /// The task once a condition is met.
+    pub(crate) async fn task_when(&self, task: u64, condition: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let seen = self.get(&format!("/tasks/{task}")).await.json();
+            if condition(&seen) {
+                return seen;
+            }
+            assert!(Instant::now() < deadline, "the task stays at {seen}");
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// The events of a task. An error line becomes an event of the stage `error`.
+    pub(crate) async fn events(&self, task: u64) -> Vec<Event> {
+        let log = self
+            .get(&format!("/tasks/{task}/output?type=event"))
+            .await
+            .body;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        log.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|line: Value| match line.get("error") {
+                Some(error) => Event {
+                    stage: "error".to_owned(),
+                    task: text(&error["message"]),
+                    state: error["code"].to_string(),
+                },
+                None => Event {
+                    stage: text(&line["stage"]),
+                    task: text(&line["task"]),
+                    state: text(&line["state"]),
+                },
+            })
+            .collect()
+    }
+
+    /// The stages of a task, each once, in the order of their beginning.
+    pub(crate) async fn stages(&self, task: u64) -> Vec<String> {
+        let mut stages: Vec<String> = Vec::new();
+        for event in self.events(task).await {
+            if !stages.contains(&event.stage) {
+                stages.push(event.stage);
+            }
+        }
+        stages
+    }
+
+    /// The code and the text of a task's error.
+    pub(crate) async fn error_of(&self, task: u64) -> (String, String) {
+        let last = self.events(task).await.pop().unwrap();
+        assert_eq!(last.stage, "error", "{last:?}");
+        (last.state, last.task)
+    }
+
+    /// The address of the first instance of a group.
+    pub(crate) async fn address(&self, deployment: &str, group: &str) -> String {
+        let vms = self
+            .get(&format!("/deployments/{deployment}/vms"))
+            .await
+            .json();
+        let vms = vms.as_array().unwrap();
+        let vm = vms.iter().find(|vm| vm["job"] == group).unwrap();
+        vm["ips"][0].as_str().unwrap().to_owned()
+    }
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| json!({"not json": self.body}))
+    }
+
+    /// The id of the task that an answer leads to.
+    pub(crate) fn task(&self) -> u64 {
+        assert_eq!(self.status, StatusCode::FOUND, "{}", self.body);
+        let location = self.header("location");
+        location.rsplit('/').next().unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+}

@@ -1,0 +1,176 @@
+//! Errands.
+
+use serde_json::json;
+
+use crate::foundation::{Foundation, redis};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_errands_of_a_deployment_are_its_groups_and_jobs() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    manifest["instance_groups"][1]["name"] = json!("smoke-ig");
+    bosh.deployed(&manifest).await;
+    assert_eq!(
+        bosh.get("/deployments/d/errands").await.body,
+        r#"[{"name":"smoke-ig"},{"name":"cleanup-data"},{"name":"health-check"}]"#
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_errand_group_has_a_vm_only_while_it_runs() {
+    let foundation = Foundation::start();
+    let bosh = foundation.admin();
+    bosh.deployed(&redis("d")).await;
+    let task = bosh.run_errand("d", "health-check", &json!({})).await;
+    let ended = bosh.done(task).await;
+    assert_eq!(
+        ended["description"],
+        "run errand health-check from deployment d"
+    );
+    assert_eq!(ended["result"], "1 succeeded, 0 errored, 0 canceled");
+    let stages = bosh.stages(task).await;
+    assert_eq!(
+        stages[..5],
+        [
+            "Preparing deployment",
+            "Preparing package compilation",
+            "Creating missing vms",
+            "Updating instance",
+            "Running errand",
+        ]
+    );
+    assert!(
+        stages[5].starts_with("Fetching logs for health-check/"),
+        "{stages:?}"
+    );
+    assert_eq!(foundation.vm_folders().len(), 1);
+
+    let kept = json!({"keep-alive": true, "instances": [{"group": "health-check", "id": "first"}]});
+    bosh.errand_result("d", "health-check", &kept).await;
+    assert_eq!(
+        bosh.get("/deployments/d/vms")
+            .await
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    bosh.errand_result("d", "health-check", &json!({})).await;
+    assert_eq!(foundation.vm_folders().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failing_errand_leaves_its_task_done_and_tells_its_exit_code() {
+    let foundation = Foundation::start();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    manifest["instance_groups"][1]["properties"] =
+        json!({"health-check": {"systest-failure-override": true}});
+    bosh.deployed(&manifest).await;
+    let task = bosh.run_errand("d", "health-check", &json!({})).await;
+    assert_eq!(
+        bosh.done(task).await["result"],
+        "0 succeeded, 1 errored, 0 canceled"
+    );
+    let result = bosh
+        .get(&format!("/tasks/{task}/output?type=result"))
+        .await
+        .json();
+    let keys: Vec<&String> = result.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "instance",
+            "errand_name",
+            "exit_code",
+            "stdout",
+            "stderr",
+            "logs"
+        ]
+    );
+    assert_eq!(
+        (&result["exit_code"], &result["instance"]["group"]),
+        (&json!(1), &json!("health-check"))
+    );
+    assert!(result["stderr"].as_str().unwrap().contains("told to fail"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_colocated_errand_runs_on_the_selected_service_instance() {
+    let foundation = Foundation::start();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    let groups = manifest["instance_groups"].as_array_mut().unwrap();
+    groups.truncate(1);
+    groups[0]["jobs"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"name": "health-check"}));
+    bosh.deployed(&manifest).await;
+    let id = bosh.get("/deployments/d/instances").await.json()[0]["id"].clone();
+    for selector in [json!("first"), json!(0), json!("0"), id] {
+        let options = json!({"instances": [{"group": "redis-server", "id": selector}]});
+        let result = bosh.errand_result("d", "health-check", &options).await;
+        assert_eq!(
+            (&result["exit_code"], &result["instance"]["group"]),
+            (&json!(0), &json!("redis-server"))
+        );
+    }
+    let task = bosh.run_errand("d", "health-check", &json!({})).await;
+    bosh.done(task).await;
+    assert!(
+        !bosh
+            .stages(task)
+            .await
+            .contains(&"Creating missing vms".to_owned())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_errand_that_would_run_unchanged_can_be_skipped() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    bosh.deployed(&redis("d")).await;
+    let when_changed = json!({"when-changed": true});
+    bosh.errand_result("d", "health-check", &when_changed).await;
+    let task = bosh.run_errand("d", "health-check", &when_changed).await;
+    assert_eq!(
+        bosh.done(task).await["result"],
+        "skipped - no changes detected"
+    );
+    assert_eq!(
+        bosh.get(&format!("/tasks/{task}/output?type=result"))
+            .await
+            .body,
+        ""
+    );
+
+    let mut manifest = redis("d");
+    manifest["instance_groups"][1]["properties"] = json!({"health-check": {"systest-sleep": 1}});
+    bosh.deployed(&manifest).await;
+    bosh.errand_result("d", "health-check", &when_changed).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_errand_and_a_selector_that_matches_nothing_fail_in_the_task() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    bosh.deployed(&redis("d")).await;
+    let task = bosh.run_errand("d", "nope", &json!({})).await;
+    bosh.ended(task).await;
+    assert_eq!(
+        bosh.error_of(task).await,
+        ("70009".to_owned(), "Errand 'nope' doesn't exist".to_owned())
+    );
+
+    let options = json!({"instances": [{"group": "srv", "id": "no-such-id"}]});
+    let task = bosh.run_errand("d", "health-check", &options).await;
+    bosh.ended(task).await;
+    let text = r#"No instances match selection criteria: [{"group"=>"srv", "id"=>"no-such-id"}]"#;
+    assert_eq!(
+        bosh.error_of(task).await,
+        ("100".to_owned(), text.to_owned())
+    );
+}

@@ -1,0 +1,182 @@
+//! Deploys that fail.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Client,
+    foundation::{Foundation, Options, redis, redis_with_password},
+    redis::ask,
+};
+
+/// Deploys what must fail, and tells how.
+async fn failure(bosh: &Client, manifest: &Value) -> (String, String) {
+    let task = bosh.deploy(manifest).await;
+    let ended = bosh.ended(task).await;
+    assert_eq!(ended["state"], "error", "{ended}");
+    bosh.error_of(task).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_manifest_refers_to_must_exist() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let cases: [(&str, Value, &str, &str); 10] = [
+        (
+            "/releases/0/name",
+            json!("tiny"),
+            "30005",
+            "Release 'tiny' doesn't exist",
+        ),
+        (
+            "/releases/0/version",
+            json!("9"),
+            "30006",
+            "Release version 'redis-example-service/9' doesn't exist",
+        ),
+        (
+            "/stemcells/0/os",
+            json!("other-os"),
+            "50003",
+            "Stemcell version '1.80' for OS 'other-os' doesn't exist",
+        ),
+        (
+            "/instance_groups/0/vm_type",
+            json!("huge"),
+            "140004",
+            "Instance group 'redis-server' references an unknown vm type 'huge'",
+        ),
+        (
+            "/instance_groups/0/stemcell",
+            json!("s"),
+            "140005",
+            "Instance group 'redis-server' references an unknown stemcell 's'",
+        ),
+        (
+            "/instance_groups/0/persistent_disk_type",
+            json!("9TB"),
+            "140012",
+            "Instance group 'redis-server' references an unknown disk type '9TB'",
+        ),
+        (
+            "/instance_groups/0/networks/0/name",
+            json!("n"),
+            "150001",
+            "Instance group 'redis-server' references an unknown network 'n'",
+        ),
+        (
+            "/instance_groups/0/azs",
+            json!(["z9"]),
+            "140018",
+            "Instance group 'redis-server' references an unknown availability zone 'z9'",
+        ),
+        (
+            "/instance_groups/0/jobs/0/name",
+            json!("mysql"),
+            "100",
+            "Job 'mysql' not found in Template table",
+        ),
+        (
+            "/variables/0/type",
+            json!("dragon"),
+            "540005",
+            "Config Server failed to generate value for '/TestDirector/bad/secret_pass' with type 'dragon'. HTTP Code '400', Error: 'The type 'dragon' is not supported.'",
+        ),
+    ];
+    for (place, value, code, text) in cases {
+        let mut manifest = redis("bad");
+        *manifest.pointer_mut(place).unwrap() = value;
+        assert_eq!(
+            failure(&bosh, &manifest).await,
+            (code.to_owned(), text.to_owned()),
+            "{place}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_first_deploy_leaves_a_deployment_without_a_manifest() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let (code, _) = failure(&bosh, &json!({"name": "service-instance_bad1"})).await;
+    assert_eq!(code, "40001");
+    assert_eq!(
+        bosh.get("/deployments/service-instance_bad1").await.body,
+        r#"{"manifest":null}"#
+    );
+    assert_eq!(
+        bosh.get("/deployments").await.json()[0]["name"],
+        "service-instance_bad1"
+    );
+    assert_eq!(
+        bosh.get("/deployments/service-instance_bad1/errands")
+            .await
+            .body,
+        "[]"
+    );
+
+    let delete = bosh
+        .delete("/deployments/service-instance_bad1?force=true")
+        .await
+        .task();
+    bosh.done(delete).await;
+    assert_eq!(
+        bosh.stages(delete).await,
+        ["Removing deployment artifacts", "Deleting properties"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_update_keeps_the_manifest_and_can_be_repaired() {
+    let foundation = Foundation::start();
+    let bosh = foundation.admin();
+    let good = redis_with_password("d", "secret");
+    bosh.deployed(&good).await;
+    let address = bosh.address("d", "redis-server").await;
+    ask(&address, &["AUTH secret", "SET k v"]).await;
+    let mut bad = good.clone();
+    bad["instance_groups"][0]["jobs"][0]["properties"]["redis"]["persistence"] = json!("perhaps");
+    let (code, text) = failure(&bosh, &bad).await;
+    let id = bosh.get("/deployments/d/instances").await.json()[0]["id"].clone();
+    assert_eq!(code, "400007");
+    assert_eq!(
+        text,
+        format!(
+            "'redis-server/{} (0)' is not running after update. Review logs for failed jobs: redis-server",
+            id.as_str().unwrap()
+        )
+    );
+    assert_eq!(
+        bosh.get("/deployments/d").await.json(),
+        json!({"manifest": good.to_string()})
+    );
+
+    bosh.deployed(&good).await;
+    assert!(
+        ask(&address, &["AUTH secret", "GET k"])
+            .await
+            .contains("\r\nv\r\n")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_whose_program_is_not_installed_says_so() {
+    let jobs = tempfile::tempdir().unwrap();
+    let job = jobs.path().join("absent");
+    std::fs::create_dir(&job).unwrap();
+    let spec = "name: absent\ndescription: d\nprocess: {command: [no-such-server], port: 1, ready_within_seconds: 1, stop_within_seconds: 1}\n";
+    std::fs::write(job.join("job.yml"), spec).unwrap();
+    let foundation = Foundation::with(Options {
+        jobs: jobs.path().to_owned(),
+        ..Options::default()
+    });
+    let mut manifest = redis("d");
+    let groups = manifest["instance_groups"].as_array_mut().unwrap();
+    groups.truncate(1);
+    groups[0]["jobs"] = json!([{"name": "absent"}]);
+    manifest["variables"] = json!([]);
+    let (_, text) = failure(&foundation.admin(), &manifest).await;
+    assert_eq!(
+        text,
+        "Action Failed start: job 'absent' cannot be started: the program 'no-such-server' is not on the PATH"
+    );
+}

@@ -1,0 +1,121 @@
+//! Variables of a deployment, and the properties that they reach.
+
+use serde_json::json;
+
+use crate::{
+    foundation::{Foundation, redis},
+    redis::ask,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn generated_values_stay_the_same_over_updates() {
+    let foundation = Foundation::start();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    bosh.deployed(&manifest).await;
+    let variables = bosh.get("/deployments/d/variables").await.json();
+    let names: Vec<&str> = variables
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "/TestDirector/d/instance_certificate",
+            "/TestDirector/d/secret_pass"
+        ]
+    );
+
+    manifest["instance_groups"][0]["jobs"][0]["properties"]["redis"]["maxclients"] = json!(99);
+    bosh.deployed(&manifest).await;
+    assert_eq!(bosh.get("/deployments/d/variables").await.json(), variables);
+    let health = bosh.errand_result("d", "health-check", &json!({})).await;
+    assert_eq!(
+        health["exit_code"], 0,
+        "the errand's password is the server's: {health}"
+    );
+    let address = bosh.address("d", "redis-server").await;
+    assert!(ask(&address, &["PING"]).await.starts_with("-NOAUTH"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_declared_property_needs_its_variable_and_an_undeclared_one_does_not() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("service-instance_bad6");
+    manifest["instance_groups"][0]["jobs"][0]["properties"]["redis"]["password"] =
+        json!("((never_defined))");
+    let task = bosh.deploy(&manifest).await;
+    let ended = bosh.ended(task).await;
+    assert_eq!(
+        ended["result"],
+        "Unable to render instance groups for deployment. Errors\n  - Unable to render jobs for instance group 'redis-server'. Errors..."
+    );
+    insta::assert_snapshot!(bosh.error_of(task).await.1, @r"
+    Unable to render instance groups for deployment. Errors are:
+      - Unable to render jobs for instance group 'redis-server'. Errors are:
+        - Unable to render templates for job 'redis-server'. Errors are:
+          - Failed to find variable '/TestDirector/service-instance_bad6/never_defined' from config server: HTTP Code '404', Error: 'The request could not be completed because the credential does not exist or you do not have sufficient authorization.'
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_template_that_lacks_a_property_fails_the_rendering() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    manifest["instance_groups"][0]["jobs"][0]["properties"]["redis"]["maxclients"] = json!(null);
+    let task = bosh.deploy(&manifest).await;
+    assert_eq!(bosh.ended(task).await["state"], "error");
+    let (code, text) = bosh.error_of(task).await;
+    assert_eq!(code, "100");
+    assert!(
+        text.contains("Error filling in template 'redis.conf'"),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_needs_exactly_one_provider() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut none = redis("none");
+    none["instance_groups"].as_array_mut().unwrap().remove(0);
+    none["variables"] = json!([]);
+    let task = bosh.deploy(&none).await;
+    bosh.ended(task).await;
+    insta::assert_snapshot!(bosh.error_of(task).await.1, @r"
+    Failed to resolve links from deployment 'none'. See errors below:
+      - Failed to resolve link 'redis' with type 'redis' from job 'health-check' in instance group 'health-check'. Details below:
+        - No link providers found
+      - Failed to resolve link 'redis' with type 'redis' from job 'cleanup-data' in instance group 'cleanup-data'. Details below:
+        - No link providers found
+    ");
+
+    let mut two = redis("two");
+    let mut second = two["instance_groups"][0].clone();
+    second["name"] = json!("second");
+    two["instance_groups"].as_array_mut().unwrap().push(second);
+    let task = bosh.deploy(&two).await;
+    bosh.ended(task).await;
+    let (_, text) = bosh.error_of(task).await;
+    assert!(text.contains("Multiple link providers found"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_can_choose_among_providers_by_alias() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    let mut second = manifest["instance_groups"][0].clone();
+    second["name"] = json!("second");
+    second["jobs"][0]["provides"] = json!({"redis": {"as": "other"}, "redis-server-link": null});
+    let groups = manifest["instance_groups"].as_array_mut().unwrap();
+    groups.push(second);
+    for place in [1, 2] {
+        groups[place]["jobs"][0]["consumes"] = json!({"redis": {"from": "other"}});
+    }
+    bosh.deployed(&manifest).await;
+}
