@@ -1,1 +1,6 @@
-//! Open Service Broker that deploys service instances on demand through a BOSH Director.
+//! An Open Service Broker that deploys service instances on demand through a BOSH Director.
+
+pub mod code;
+pub mod config;
+pub mod ids;
+pub mod telemetry;

@@ -1,0 +1,138 @@
+//! The one list of errors that an operator can meet.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal,)+) => {
+        /// The number under which an error stands in the log, beside the request id.
+        ///
+        /// Numbers are never reused: 1000 configuration and start, 2000 requests, 3000 the service adapter,
+        /// 4000 neighbours, 5000 operations in progress.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl Code {
+            /// Every code there is, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            fn number(self) -> u16 {
+                match self {
+                    $(Self::$name => $number,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The configuration file cannot be read.
+    ConfigurationUnreadable = 1001,
+    /// The configuration file says something that cannot be.
+    ConfigurationInvalid = 1002,
+    /// The BOSH Director does not answer at start-up.
+    DirectorUnreachable = 1101,
+    /// The BOSH Director does not accept the configured credentials.
+    DirectorCredentials = 1102,
+    /// The Cloud Controller does not answer at start-up, or refuses the configured credentials.
+    CloudControllerUnreachable = 1103,
+    /// The Cloud Controller offers no API that this broker speaks.
+    CloudControllerTooOld = 1104,
+    /// A plan that still has service instances is gone from the configuration.
+    PlanInUse = 1105,
+    /// The broker's own certificate or key cannot be used.
+    Certificate = 1106,
+    /// The configured address cannot be listened on.
+    Listen = 1107,
+    /// Operations of an earlier process could not be looked up.
+    Resume = 1108,
+
+    /// Wrong or missing credentials.
+    Unauthorized = 2001,
+    /// The header with the version of the API is missing or names an unsupported one.
+    ApiVersion = 2002,
+    /// A request that cannot be understood.
+    MalformedRequest = 2003,
+    /// The catalog has no such service or plan.
+    NotInCatalog = 2004,
+    /// The platform did not offer to wait, which every operation needs.
+    AsyncRequired = 2005,
+    /// The platform's idea of the plan's version is not the catalog's.
+    MaintenanceInfoConflict = 2006,
+    /// The id is taken by something else.
+    Conflict = 2007,
+    /// Another operation on the service instance is in progress.
+    Busy = 2008,
+    /// There is no such service instance or binding.
+    NotFound = 2009,
+    /// A quota is used up.
+    Quota = 2010,
+    /// A request that the plan or the service does not allow.
+    NotSupported = 2011,
+    /// No such path, or not with this method.
+    Route = 2012,
+    /// A body over the limit.
+    TooLarge = 2013,
+    /// A request that did not arrive in time.
+    SlowClient = 2014,
+    /// The broker is stopping.
+    Stopping = 2015,
+
+    /// The adapter could not be started.
+    AdapterStart = 3001,
+    /// The adapter did not end in time and was killed.
+    AdapterHung = 3002,
+    /// The adapter failed.
+    AdapterFailed = 3003,
+    /// The adapter's answer cannot be understood.
+    AdapterAnswer = 3004,
+    /// The adapter printed more than is accepted.
+    AdapterOutput = 3005,
+    /// The adapter's manifest may not be deployed.
+    Manifest = 3006,
+
+    /// A call to the BOSH Director failed.
+    Director = 4001,
+    /// A call to the Cloud Controller failed.
+    CloudController = 4002,
+    /// The time of the request was used up before the work was handed over.
+    OutOfTime = 4003,
+    /// The deployment's name belongs to another team of the Director.
+    ForeignDeployment = 4004,
+
+    /// The Director could not deploy or delete what it was asked to.
+    TaskFailed = 5001,
+    /// A lifecycle errand failed.
+    LifecycleErrandFailed = 5002,
+    /// What an operation left behind could not be cleaned up yet.
+    CleanUp = 5003,
+    /// The broker's process ended before the work was handed over.
+    NeverSubmitted = 5004,
+    /// An operation in progress could not be followed for a while.
+    Follow = 5005,
+    /// What is remembered of an instance cannot be understood.
+    Marker = 5006,
+    /// Something in the broker itself went wrong.
+    Internal = 5999,
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ODB-{}", self.number())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_number_is_given_twice() {
+        let numbers: BTreeSet<String> = Code::ALL.iter().map(ToString::to_string).collect();
+        assert_eq!(numbers.len(), Code::ALL.len());
+        assert!(numbers.iter().all(|n| n.len() == "ODB-nnnn".len()));
+    }
+}

@@ -1,0 +1,212 @@
+//! The section `service_catalog`: what is offered in the marketplace.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+use super::{
+    plan::{self, MaintenanceInfo, Plan},
+    problems::Faulty,
+    section::Section,
+};
+use crate::ids::{OfferingId, PlanId};
+
+/// The one service offering of this broker.
+#[derive(Debug)]
+pub struct Offering {
+    /// The catalog id.
+    pub id: OfferingId,
+    /// The name in the marketplace.
+    pub name: String,
+    /// A sentence for the marketplace.
+    pub description: String,
+    /// Whether instances can be bound, unless a plan says otherwise.
+    pub bindable: bool,
+    /// Whether an instance may change its plan.
+    pub plan_updatable: bool,
+    /// Free words.
+    pub tags: Vec<String>,
+    /// What the service asks of the platform, such as `route_forwarding`.
+    pub requires: Vec<String>,
+    /// Metadata for the marketplace, keys as the platform wants them.
+    pub metadata: Map<String, Value>,
+    /// Single sign-on for dashboards.
+    pub dashboard_client: Option<DashboardClient>,
+    /// Properties of every plan, overlaid by the plan's own.
+    pub global_properties: Map<String, Value>,
+    /// Limits over all plans.
+    pub global_quotas: GlobalQuotas,
+    /// The plans, in the file's order.
+    pub plans: Vec<Plan>,
+}
+
+/// Single sign-on for dashboards, passed to the platform with the catalog.
+#[derive(Debug)]
+pub struct DashboardClient {
+    /// The client's id.
+    pub id: String,
+    /// The client's secret.
+    pub secret: SecretString,
+    /// Where a sign-on may return to.
+    pub redirect_uri: Option<String>,
+}
+
+/// Limits over all plans.
+#[derive(Debug, Default)]
+pub struct GlobalQuotas {
+    /// How many instances there may be.
+    pub service_instances: Option<u64>,
+    /// How much of each resource there is.
+    pub resources: BTreeMap<String, u64>,
+}
+
+impl Offering {
+    /// The plan of that id.
+    pub fn plan(&self, id: &PlanId) -> Option<&Plan> {
+        self.plans.iter().find(|plan| plan.id == *id)
+    }
+
+    /// Some limit is configured.
+    pub fn has_quotas(&self) -> bool {
+        self.global_quotas.service_instances.is_some()
+            || !self.global_quotas.resources.is_empty()
+            || self.plans.iter().any(|plan| plan.quotas.limits_something())
+    }
+
+    /// The properties that an adapter sees: the global ones overlaid by the plan's, top-level keys only.
+    pub fn properties(&self, plan: &Plan) -> Map<String, Value> {
+        let mut properties = self.global_properties.clone();
+        properties.extend(plan.properties.clone());
+        properties
+    }
+}
+
+pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
+    let id = section.required_text("id", "an id that never changes, best a UUID");
+    let name = section.required_text("service_name", "the name in the marketplace");
+    let description =
+        section.required_text("service_description", "a sentence for the marketplace");
+    let global = MaintenanceInfo::read(&section.section("maintenance_info"));
+    let metadata = metadata(&section.section("metadata"));
+    let dashboard_client = dashboard_client(&section.section("dashboard_client"));
+    let global_quotas = global_quotas(&section.section("global_quotas"));
+    let plans = plans(section, &global);
+    let offering = Offering {
+        id: id?.value.into(),
+        name: name?.value,
+        description: description?.value,
+        bindable: section.flag("bindable", false),
+        plan_updatable: section.flag("plan_updatable", false),
+        tags: section
+            .texts("tags")
+            .into_iter()
+            .map(|found| found.value)
+            .collect(),
+        requires: section
+            .texts("requires")
+            .into_iter()
+            .map(|found| found.value)
+            .collect(),
+        metadata,
+        dashboard_client: dashboard_client.ok()?,
+        global_properties: section.free_map("global_properties"),
+        global_quotas: global_quotas?,
+        plans: plans?,
+    };
+    section.remark_unknown_keys();
+    Some(offering)
+}
+
+fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
+    let sections = section.sections("plans");
+    if sections.is_empty() {
+        return section.refuse("plans", "is empty; give at least one plan");
+    }
+    let plans: Vec<Option<Plan>> = sections
+        .iter()
+        .map(|section| plan::read(section, global))
+        .collect();
+    let mut ids = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    let mut unique = true;
+    for (section, plan) in sections.iter().zip(&plans) {
+        let Some(plan) = plan else { continue };
+        if !ids.insert(plan.id.clone()) {
+            section.refuse::<()>(
+                "plan_id",
+                format!("is `{}` a second time; each plan has its own", plan.id),
+            );
+            unique = false;
+        }
+        if !names.insert(plan.name.clone()) {
+            section.refuse::<()>(
+                "name",
+                format!("is `{}` a second time; each plan has its own", plan.name),
+            );
+            unique = false;
+        }
+    }
+    let plans = plans.into_iter().collect::<Option<Vec<_>>>()?;
+    unique.then_some(plans)
+}
+
+/// The marketplace's spelling of the keys (`spec/contracts/broker-behaviour.md` §3.2). Additional keys pass through and win.
+fn metadata(section: &Section<'_>) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    for (key, wire) in [
+        ("display_name", "displayName"),
+        ("image_url", "imageUrl"),
+        ("long_description", "longDescription"),
+        ("provider_display_name", "providerDisplayName"),
+        ("documentation_url", "documentationUrl"),
+        ("support_url", "supportUrl"),
+    ] {
+        if let Some(found) = section.text(key) {
+            metadata.insert(wire.to_owned(), found.value.into());
+        }
+    }
+    metadata.insert(
+        "shareable".to_owned(),
+        section.flag("shareable", false).into(),
+    );
+    metadata.extend(section.remaining());
+    metadata
+}
+
+fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, Faulty> {
+    if !section.holds_a_value() {
+        return Ok(None);
+    }
+    let id = section.required_text("id", "the id of a UAA client");
+    let secret = section.required_text("secret", "that client's secret");
+    let redirect_uri = section.text("redirect_uri").map(|found| found.value);
+    section.remark_unknown_keys();
+    match (id, secret) {
+        (Some(id), Some(secret)) => Ok(Some(DashboardClient {
+            id: id.value,
+            secret: secret.value.into(),
+            redirect_uri,
+        })),
+        _ => Err(Faulty),
+    }
+}
+
+fn global_quotas(section: &Section<'_>) -> Option<GlobalQuotas> {
+    let service_instances = plan::limit(section, "service_instance_limit");
+    let mut resources = BTreeMap::new();
+    for (name, resource) in section.named_sections("resources") {
+        // A missing limit blocks every plan with a cost, as with the Go broker.
+        let limit = plan::limit(&resource, "limit").ok()?.unwrap_or(0);
+        resource.ignore(&["cost"]);
+        resource.remark_unknown_keys();
+        resources.insert(name, limit);
+    }
+    // The release's template turns it into `resources`.
+    section.ignore(&["resource_limits"]);
+    section.remark_unknown_keys();
+    Some(GlobalQuotas {
+        service_instances: service_instances.ok()?,
+        resources,
+    })
+}

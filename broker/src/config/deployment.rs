@@ -1,0 +1,76 @@
+//! The section `service_deployment`: the releases and stemcells that adapters build manifests from.
+
+use odb_adapter_sdk::protocol::{ServiceRelease, Stemcell};
+
+use super::section::{Found, Section};
+
+/// The releases and stemcells that adapters build manifests from, the same for every plan.
+#[derive(Clone, Debug)]
+pub struct ServiceSoftware {
+    /// Releases with their jobs.
+    pub releases: Vec<ServiceRelease>,
+    /// Stemcells.
+    pub stemcells: Vec<Stemcell>,
+}
+
+pub(super) fn read(section: &Section<'_>) -> Option<ServiceSoftware> {
+    let releases: Vec<_> = section.sections("releases").iter().map(release).collect();
+    let stemcells: Vec<_> = section.sections("stemcells").iter().map(stemcell).collect();
+    // The release's template turns it into `stemcells` and leaves a null behind.
+    section.ignore(&["stemcell"]);
+    section.remark_unknown_keys();
+    if releases.is_empty() {
+        section.refuse::<()>(
+            "releases",
+            "is empty; give at least one release with its jobs",
+        );
+    }
+    if stemcells.is_empty() {
+        section.refuse::<()>("stemcells", "is empty; give at least one stemcell");
+    }
+    Some(ServiceSoftware {
+        releases: releases.into_iter().collect::<Option<Vec<_>>>()?,
+        stemcells: stemcells.into_iter().collect::<Option<Vec<_>>>()?,
+    })
+}
+
+fn release(section: &Section<'_>) -> Option<ServiceRelease> {
+    let name = section.required_text("name", "the name of a release on the Director");
+    let version = exact_version(
+        section,
+        section.required_text("version", "an exact version"),
+    );
+    let jobs = section
+        .texts("jobs")
+        .into_iter()
+        .map(|found| found.value)
+        .collect();
+    section.remark_unknown_keys();
+    Some(ServiceRelease::new(name?.value, version?, jobs))
+}
+
+fn stemcell(section: &Section<'_>) -> Option<Stemcell> {
+    let name = section.text("name").map(|found| found.value);
+    let os = section.required_text("os", "an operating system, such as `ubuntu-jammy`");
+    let version = exact_version(
+        section,
+        section.required_text("version", "an exact version"),
+    );
+    section.ignore(&["alias"]);
+    section.remark_unknown_keys();
+    let mut stemcell = Stemcell::new(os?.value, version?);
+    stemcell.name = name;
+    Some(stemcell)
+}
+
+/// With a floating version, an update of one instance would deploy something else than the operator tried.
+fn exact_version(section: &Section<'_>, version: Option<Found<String>>) -> Option<String> {
+    let version = version?;
+    if version.value.ends_with("latest") {
+        return section.refuse_value(
+            &version,
+            format!("is `{}`; give an exact version", version.value),
+        );
+    }
+    Some(version.value)
+}

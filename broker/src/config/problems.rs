@@ -1,0 +1,110 @@
+//! What is wrong with a configuration, all of it at once.
+
+use std::{
+    cell::RefCell,
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use super::document::Place;
+
+/// One refusal or remark: file, place, key, what is wrong and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    file: PathBuf,
+    place: Option<Place>,
+    key: String,
+    text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.file.display())?;
+        if let Some(place) = self.place {
+            write!(f, "{}:{}:", place.line, place.column)?;
+        }
+        if self.key.is_empty() {
+            write!(f, " {}", self.text)
+        } else {
+            write!(f, " `{}` {}", self.key, self.text)
+        }
+    }
+}
+
+/// A configuration that cannot be used, with every reason.
+#[derive(Debug, thiserror::Error)]
+pub struct InvalidConfig {
+    /// The reasons, in the order of the checks. Never empty.
+    pub problems: Vec<Problem>,
+    /// What is odd besides.
+    pub remarks: Vec<Problem>,
+}
+
+impl fmt::Display for InvalidConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.problems.len();
+        let noun = if count == 1 { "fault" } else { "faults" };
+        write!(f, "the configuration has {count} {noun}")?;
+        for problem in &self.problems {
+            write!(f, "\n{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Something was there and faulty; its faults are noted.
+pub(super) struct Faulty;
+
+/// Collects while the sections are read.
+pub(super) struct Problems {
+    file: PathBuf,
+    refusals: RefCell<Vec<Problem>>,
+    remarks: RefCell<Vec<Problem>>,
+}
+
+impl Problems {
+    pub(super) fn of(file: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            refusals: RefCell::default(),
+            remarks: RefCell::default(),
+        }
+    }
+
+    /// Notes a fault. Returns `None`, so that a reader can end with it.
+    pub(super) fn refuse<T>(&self, place: Place, key: &str, text: impl Into<String>) -> Option<T> {
+        let problem = self.problem(place, key, text.into());
+        let mut refusals = self.refusals.borrow_mut();
+        // A section that two readers look at is refused once.
+        if !refusals.contains(&problem) {
+            refusals.push(problem);
+        }
+        None
+    }
+
+    /// Notes something that is odd but does no harm.
+    pub(super) fn remark(&self, place: Place, key: &str, text: impl Into<String>) {
+        self.remarks
+            .borrow_mut()
+            .push(self.problem(place, key, text.into()));
+    }
+
+    /// The faults (if any) and the remarks.
+    pub(super) fn into_parts(self) -> (Option<InvalidConfig>, Vec<Problem>) {
+        let (problems, remarks) = (self.refusals.into_inner(), self.remarks.into_inner());
+        if problems.is_empty() {
+            (None, remarks)
+        } else {
+            (Some(InvalidConfig { problems, remarks }), Vec::new())
+        }
+    }
+
+    fn problem(&self, place: Place, key: &str, text: String) -> Problem {
+        Problem {
+            file: self.file.clone(),
+            place: (place != Place::default()).then_some(place),
+            key: key.to_owned(),
+            text,
+        }
+    }
+}

@@ -1,0 +1,276 @@
+use std::path::Path;
+
+use super::*;
+
+/// A configuration that needs nothing but an executable, which the test's own is.
+fn minimal() -> String {
+    let adapter = std::env::current_exe().unwrap();
+    format!(
+        "broker:
+  port: 8080
+  username: broker
+  password: hunter2-broker
+  skip_check_for_pending_changes: true
+bosh:
+  url: https://director.example
+  authentication:
+    uaa:
+      client_credentials: {{client_id: odb, client_secret: hunter2-bosh}}
+cf:
+  url: https://api.example
+  uaa:
+    url: https://uaa.example
+    authentication:
+      client_credentials: {{client_id: odb, client_secret: hunter2-cf}}
+service_adapter:
+  path: {}
+service_deployment:
+  releases: [{{name: redis, version: 1.10, jobs: [redis-server]}}]
+  stemcells: [{{os: ubuntu-jammy, version: '1.80'}}]
+service_catalog:
+  id: offering-1
+  service_name: redis
+  service_description: A store
+  bindable: yes
+  plan_updatable: true
+  global_properties: {{persistence: on, mode: 0777}}
+  plans:
+  - plan_id: plan-1
+    name: small
+    description: One VM
+    instance_groups:
+    - {{name: redis-server, vm_type: small, instances: 1, networks: [default], azs: [z1]}}
+",
+        adapter.display()
+    )
+}
+
+fn parse(source: &str) -> Result<Loaded, InvalidConfig> {
+    Config::parse(Path::new("broker.yml"), source)
+}
+
+fn problems(source: &str) -> Vec<String> {
+    parse(source)
+        .unwrap_err()
+        .problems
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn absent_keys_have_the_releases_defaults() {
+    let config = parse(&minimal()).unwrap().config;
+    assert_eq!(config.broker.shutdown_timeout.as_secs(), 60);
+    assert_eq!(config.broker.bosh_configs, BoshConfigs::Enabled);
+    assert!(config.broker.listen.ip().is_unspecified());
+    assert_eq!(config.broker.listen.port(), 8080);
+    assert!(config.broker.tls.is_none());
+}
+
+#[test]
+fn scalars_keep_their_spelling_where_text_is_wanted() {
+    let config = parse(&minimal()).unwrap().config;
+    assert_eq!(config.software.releases[0].version, "1.10");
+}
+
+#[test]
+fn free_form_values_have_the_types_of_yaml_1_1() {
+    let config = parse(&minimal()).unwrap().config;
+    assert_eq!(
+        serde_json::Value::Object(config.offering.global_properties.clone()),
+        serde_json::json!({"persistence": true, "mode": 511})
+    );
+    assert!(config.offering.bindable);
+}
+
+#[test]
+fn every_fault_is_reported_at_once_with_line_and_key() {
+    let source = minimal()
+        .replace("port: 8080", "port: 70000")
+        .replace("  password: hunter2-broker\n", "")
+        .replace("url: https://director.example", "url:")
+        .replace("version: 1.10,", "version: latest,")
+        .replace("instances: 1,", "instances: [1],")
+        .replace("url: https://uaa.example", "url: ''");
+    let found = problems(&source);
+    insta::assert_snapshot!(found.join("\n"), @r"
+    broker.yml:2:9: `broker.port` is 70000; a port is a number from 1 to 65535
+    broker.yml:2:3: `broker.password` is missing; give the password that the platform authenticates with
+    broker.yml:6:6: `bosh.url` is empty; give the address of the Director, such as `https://10.0.0.6:25555`
+    broker.yml:13:10: `cf.uaa.url` is empty; give the address of its UAA, such as `https://uaa.example.com`
+    broker.yml:19:37: `service_deployment.releases[0].version` is `latest`; give an exact version
+    broker.yml:33:55: `service_catalog.plans[0].instance_groups[0].instances` is a list; it must be a whole number without quotes
+    ");
+}
+
+#[test]
+fn a_refusal_never_quotes_a_secret() {
+    for broken in [
+        minimal().replace("password: hunter2-broker", "password: [hunter2-broker]"),
+        minimal().replace(
+            "password: hunter2-broker",
+            "password: hunter2-broker\n bad: indent",
+        ),
+        minimal().replace(
+            "client_secret: hunter2-bosh",
+            "client_secret: {hunter2-bosh: 1}",
+        ),
+        minimal().replace("port: 8080", "port: x"),
+        minimal().replace("hunter2-cf}", "hunter2-cf"),
+    ] {
+        let told = problems(&broken).join("\n");
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
+fn a_typo_is_remarked_with_the_key_that_was_meant() {
+    let source = minimal().replace(
+        "  username: broker",
+        "  username: broker\n  shutdown_timeout_in_second: 5",
+    );
+    let remarks = parse(&source).unwrap().remarks;
+    assert_eq!(
+        remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "broker.yml:4:3: `broker.shutdown_timeout_in_second` is not known and ignored; is `shutdown_timeout_in_seconds` meant?"
+        ]
+    );
+}
+
+#[test]
+fn a_rendered_file_with_nulls_everywhere_is_accepted() {
+    let source = minimal()
+        .replace("  authentication:\n    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}", "  root_ca_cert:\n  authentication:\n    basic: {username: , password: }\n    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}")
+        .replace("service_deployment:\n", "bosh_credhub: {url: , root_ca_cert: }\ncredhub: {api_url: }\nservice_deployment:\n  stemcell:\n")
+        .replace("    description: One VM\n", "    description: One VM\n    quotas: {service_instance_limit: , resources: {}}\n    lifecycle_errands: {post_deploy: }\n    update:\n");
+    let loaded = parse(&source).unwrap();
+    assert_eq!(loaded.remarks, []);
+    assert!(!loaded.config.offering.has_quotas());
+}
+
+#[test]
+fn features_that_are_not_there_are_refused_by_name() {
+    for (line, key) in [
+        ("  use_stdin: false", "broker.use_stdin"),
+        (
+            "  enable_secure_manifests: true",
+            "broker.enable_secure_manifests",
+        ),
+        ("  enable_plan_schemas: yes", "broker.enable_plan_schemas"),
+    ] {
+        let source =
+            minimal().replace("  username: broker", &format!("  username: broker\n{line}"));
+        let found = problems(&source);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(key), "{found:?}");
+    }
+}
+
+#[test]
+fn quotas_without_somebody_to_count_at_refuse_the_start() {
+    let source = minimal()
+        .replace(
+            "  username: broker",
+            "  username: broker\n  disable_cf_startup_checks: true",
+        )
+        .replace(
+            "    description: One VM\n",
+            "    description: One VM\n    quotas: {service_instance_limit: 5}\n",
+        );
+    assert!(problems(&source)[0].contains("cannot be enforced"));
+}
+
+#[test]
+fn both_kinds_of_credentials_are_one_too_many() {
+    let source = minimal().replace("    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}", "    basic: {username: a, password: b}\n    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}");
+    assert_eq!(
+        problems(&source),
+        ["broker.yml:9:5: `bosh.authentication.uaa` stands beside `basic`; give one of the two"]
+    );
+}
+
+#[test]
+fn the_adapter_has_to_be_an_executable() {
+    let own = std::env::current_exe().unwrap().display().to_string();
+    for (path, why) in [
+        ("/no/such/file", "does not exist"),
+        ("/", "is a directory"),
+        ("/etc/passwd", "is not executable"),
+    ] {
+        let found = problems(&minimal().replace(&own, path));
+        assert!(found[0].contains(why), "{found:?}");
+    }
+}
+
+#[test]
+fn errands_name_instances_in_one_of_two_forms() {
+    for (selector, fine) in [
+        ("redis-server", true),
+        ("redis-server/0", true),
+        ("a/b/c", false),
+        ("/0", false),
+        ("a/", false),
+    ] {
+        let source = minimal().replace(
+            "    description: One VM\n",
+            &format!("    description: One VM\n    lifecycle_errands: {{post_deploy: [{{name: check, instances: ['{selector}']}}]}}\n"),
+        );
+        assert_eq!(parse(&source).is_ok(), fine, "{selector}");
+    }
+}
+
+#[test]
+fn an_empty_file_and_a_scalar_are_refused_without_a_panic() {
+    for source in [
+        "",
+        "just text",
+        "[1, 2]",
+        "broker: 5",
+        "\u{0}",
+        "a: &a [*a]",
+    ] {
+        assert!(!problems(source).is_empty(), "{source:?}");
+    }
+}
+
+#[test]
+fn a_missing_check_for_pending_changes_is_remarked() {
+    let source = minimal().replace("  skip_check_for_pending_changes: true\n", "");
+    let remarks = parse(&source).unwrap().remarks;
+    assert!(
+        remarks[0]
+            .to_string()
+            .contains("does not check for pending changes"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn a_plans_version_is_semantic() {
+    for (version, fine) in [
+        ("1.2.3", true),
+        ("1.2.3+b1", true),
+        ("1.2", false),
+        ("latest", false),
+    ] {
+        let source = minimal().replace(
+            "    description: One VM\n",
+            &format!("    description: One VM\n    maintenance_info: {{version: {version}}}\n"),
+        );
+        assert_eq!(parse(&source).is_ok(), fine, "{version}");
+    }
+}
+
+#[test]
+fn a_lifecycle_errand_that_nobody_has_is_remarked() {
+    for (errand, remarks) in [("redis-server", 0), ("health-chekc", 1)] {
+        let source = minimal().replace(
+            "    description: One VM\n",
+            &format!("    description: One VM\n    lifecycle_errands: {{post_deploy: [{{name: {errand}}}]}}\n"),
+        );
+        let found = parse(&source).unwrap().remarks;
+        assert_eq!(found.len(), remarks, "{found:?}");
+    }
+}

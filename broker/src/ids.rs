@@ -1,0 +1,177 @@
+//! The names of things that the platform and the operator chose. Parsed at the door, never looked into again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a text cannot be an id of a service instance, binding, offering or plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidId {
+    /// Ids are non-empty (Open Service Broker API 2.17, "Types").
+    #[error("an id must not be empty")]
+    Empty,
+    /// Longer than 128 characters.
+    #[error("an id has at most {MAX_ID_LENGTH} characters")]
+    TooLong,
+    /// Holds something that cannot travel into deployment names, config names and paths.
+    #[error("an id consists of letters, digits, `-`, `.`, `_` and `~`, and is not `.` or `..`")]
+    Unsafe,
+}
+
+/// The longest id that is accepted. The specification sets no limit (`spec/contracts/osb-api.md`, G-15).
+const MAX_ID_LENGTH: usize = 128;
+
+/// Ids consist of RFC 3986 unreserved characters, so that they travel unchanged through every neighbour.
+fn check(id: &str) -> Result<(), InvalidId> {
+    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if id.is_empty() {
+        Err(InvalidId::Empty)
+    } else if id.len() > MAX_ID_LENGTH {
+        Err(InvalidId::TooLong)
+    } else if !id.bytes().all(unreserved) || id == "." || id == ".." {
+        Err(InvalidId::Unsafe)
+    } else {
+        Ok(())
+    }
+}
+
+macro_rules! travelling_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The id as it goes on the wire.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidId;
+
+            fn try_from(id: String) -> Result<Self, InvalidId> {
+                check(&id).map(|()| Self(id))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+travelling_id! {
+    /// Names a service instance. The platform chooses it (Open Service Broker API 2.17, "Provisioning").
+    InstanceId
+}
+
+travelling_id! {
+    /// Names a service binding. The platform chooses it (Open Service Broker API 2.17, "Binding").
+    BindingId
+}
+
+macro_rules! catalog_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The id as the catalog has it.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(id: String) -> Self {
+                Self(id)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+catalog_id! {
+    /// Names the service offering. The operator chooses it in `service_catalog.id`.
+    OfferingId
+}
+
+catalog_id! {
+    /// Names a plan. The operator chooses it in `service_catalog.plans[].plan_id`.
+    PlanId
+}
+
+/// What the log and the platform user call one request: a UUID of the broker's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// A new id, unlike any other.
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4().to_string())
+    }
+
+    /// The id as it is quoted.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_travel_are_accepted() {
+        for id in [
+            "a",
+            "c0ffee00-1111-4222-8333-444455556666",
+            "A.b_c~d",
+            "...",
+        ] {
+            assert!(InstanceId::try_from(id.to_owned()).is_ok(), "{id}");
+        }
+    }
+
+    #[test]
+    fn ids_that_cannot_travel_are_refused() {
+        let long = "x".repeat(129);
+        for (id, why) in [
+            ("", InvalidId::Empty),
+            (long.as_str(), InvalidId::TooLong),
+            ("a/b", InvalidId::Unsafe),
+            ("..", InvalidId::Unsafe),
+            (".", InvalidId::Unsafe),
+            ("a b", InvalidId::Unsafe),
+            ("ä", InvalidId::Unsafe),
+            ("a\"", InvalidId::Unsafe),
+        ] {
+            assert_eq!(InstanceId::try_from(id.to_owned()), Err(why), "{id}");
+        }
+    }
+}

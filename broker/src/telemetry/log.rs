@@ -1,0 +1,97 @@
+//! JSON lines on stdout; text where a person sits at a terminal.
+
+use std::{io, str::FromStr};
+
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object a line, with the fields of the spans around it.
+    Json,
+    /// Text for a person.
+    Text,
+}
+
+/// What is logged: a level, or a list of `target=level` with at most one level for the rest.
+#[derive(Clone, Debug)]
+pub struct LogFilter(Targets);
+
+/// The text is no filter.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{part}` is neither a level (off, error, warn, info, debug, trace) nor `target=level`")]
+pub struct InvalidLogFilter {
+    part: String,
+}
+
+impl FromStr for LogFilter {
+    type Err = InvalidLogFilter;
+
+    fn from_str(text: &str) -> Result<Self, InvalidLogFilter> {
+        let mut targets = Targets::new();
+        for part in text.split(',').map(str::trim) {
+            let invalid = || InvalidLogFilter {
+                part: part.to_owned(),
+            };
+            let (target, level) = part.rsplit_once('=').unwrap_or(("", part));
+            let level = match level {
+                "" => return Err(invalid()),
+                level => LevelFilter::from_str(level).map_err(|_| invalid())?,
+            };
+            targets = if target.is_empty() {
+                targets.with_default(level)
+            } else {
+                targets.with_target(target, level)
+            };
+        }
+        Ok(Self(targets))
+    }
+}
+
+/// Starts logging for the whole process. Called a second time it changes nothing.
+pub fn start_log(format: LogFormat, filter: &LogFilter) {
+    let registry = tracing_subscriber::registry().with(filter.0.clone());
+    let started = match format {
+        LogFormat::Json => registry
+            .with(
+                fmt::layer()
+                    .json()
+                    .flatten_event(true)
+                    .with_current_span(false)
+                    .with_span_list(true)
+                    .with_writer(io::stdout),
+            )
+            .try_init(),
+        LogFormat::Text => registry
+            .with(fmt::layer().with_writer(io::stdout))
+            .try_init(),
+    };
+    // Only tests start a log twice; the first one stays.
+    drop(started);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_would_silence_the_log_by_mistake_is_refused() {
+        for (text, fine) in [
+            ("info", true),
+            ("info,on_demand_broker=debug", true),
+            ("on_demand_broker::bosh=trace", true),
+            ("loud", false),
+            ("", false),
+            ("info,", false),
+            ("trace=", false),
+            ("info,on_demand_broker=verbose", false),
+        ] {
+            assert_eq!(text.parse::<LogFilter>().is_ok(), fine, "{text}");
+        }
+    }
+}
