@@ -1,5 +1,6 @@
 //! An Open Service Broker that deploys service instances on demand through a BOSH Director.
 
+pub mod adapter;
 pub mod code;
 pub mod config;
 pub mod ids;

@@ -1,0 +1,232 @@
+use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+
+use odb_adapter_sdk::protocol::{ManifestText, Plan};
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::Timings;
+
+/// A little program that plays an adapter.
+struct Script {
+    folder: TempDir,
+    adapter: ServiceAdapter,
+}
+
+impl Script {
+    fn new(body: &str) -> Self {
+        Self::with_places(body, 4)
+    }
+
+    fn with_places(body: &str, adapter_processes: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("adapter");
+        fs::write(
+            &path,
+            format!("#!/bin/sh\ncd {}\n{body}\n", folder.path().display()),
+        )
+        .unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let config = config::Adapter {
+            path,
+            environment: vec!["LISTED".to_owned()],
+        };
+        let timings = Timings {
+            adapter_processes,
+            ..Timings::default()
+        };
+        let environment = [
+            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("SECRET_OF_THE_BROKER", "hunter2".into()),
+            ("LISTED", "seen".into()),
+        ];
+        let adapter = ServiceAdapter::new(
+            &config,
+            &timings,
+            environment
+                .into_iter()
+                .map(|(name, value)| (name.into(), value)),
+        );
+        Self { folder, adapter }
+    }
+
+    async fn dashboard(&self, patience: Duration) -> Result<Option<String>, AdapterFault> {
+        let request =
+            GenerateDashboardUrl::new("i1", Plan::new(Vec::new()), ManifestText::from("name: x\n"));
+        self.adapter
+            .dashboard_url(&request, Instant::now() + patience)
+            .await
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+    }
+}
+
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn an_answer_is_understood_and_the_question_arrives_on_stdin() {
+    let script = Script::new(
+        "cat > question; echo \"$@\" > arguments; echo '{\"dashboard_url\":\"https://d\"}'",
+    );
+    assert_eq!(
+        script.dashboard(LONG).await.unwrap().as_deref(),
+        Some("https://d")
+    );
+    assert_eq!(script.file("arguments"), "dashboard-url\n");
+    let question: serde_json::Value = serde_json::from_str(&script.file("question")).unwrap();
+    assert_eq!(question["dashboard_url"]["instance_id"], "i1");
+    assert_eq!(question["generate_manifest"]["plan"], "");
+}
+
+#[tokio::test]
+async fn an_adapter_without_a_dashboard_is_fine() {
+    assert_eq!(Script::new("exit 10").dashboard(LONG).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_brokers_environment_stays_with_the_broker() {
+    let script = Script::new("env > seen; echo '{\"dashboard_url\":\"\"}'");
+    script.dashboard(LONG).await.unwrap();
+    let seen = script.file("seen");
+    assert!(seen.contains("LISTED=seen"), "{seen}");
+    assert!(!seen.contains("hunter2"), "{seen}");
+}
+
+#[tokio::test]
+async fn a_hanging_adapter_is_killed_with_all_that_it_started() {
+    let script = Script::new("sleep 1000 & echo $! > grandchild; echo $$ > leader; wait");
+    assert!(matches!(
+        script.dashboard(SHORT).await,
+        Err(AdapterFault::Hung { .. })
+    ));
+    for name in ["leader", "grandchild"] {
+        let pid = script.file(name);
+        let is_gone = || {
+            fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+                .map_or(true, |stat| stat.contains(") Z "))
+        };
+        let end = Instant::now() + LONG;
+        while !is_gone() {
+            assert!(Instant::now() < end, "{name} {pid} is still there");
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_leader_that_leaves_a_child_with_its_output_does_not_hold_us_up() {
+    let script = Script::new("sleep 1000 & echo '{\"dashboard_url\":\"x\"}'");
+    let ended = tokio::time::timeout(LONG, script.dashboard(Duration::from_mins(10))).await;
+    assert_eq!(ended.unwrap().unwrap().as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn an_adapter_that_prints_without_end_is_stopped() {
+    let script = Script::new("yes");
+    assert!(matches!(
+        script.dashboard(LONG).await,
+        Err(AdapterFault::TooMuchOutput { .. })
+    ));
+}
+
+#[tokio::test]
+async fn stderr_without_end_does_not_fill_a_pipe() {
+    let script = Script::new("head -c 5000000 /dev/zero >&2; echo '{\"dashboard_url\":\"x\"}'");
+    assert_eq!(script.dashboard(LONG).await.unwrap().as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn an_adapter_that_does_not_read_its_input_is_fine() {
+    let script = Script::new("exec 0<&-; echo '{\"dashboard_url\":\"x\"}'");
+    assert_eq!(script.dashboard(LONG).await.unwrap().as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn garbage_is_refused_without_quoting_it() {
+    for body in [
+        "echo hunter2",
+        "echo '{\"dashboard_url\":[\"hunter2\"]}'",
+        "true",
+        "echo '{\"dashboard_url\":\"a\"} hunter2'",
+    ] {
+        let fault = Script::new(body).dashboard(LONG).await.unwrap_err();
+        assert!(
+            matches!(fault, AdapterFault::Answer { .. }),
+            "{body}: {fault}"
+        );
+        assert!(!fault.to_string().contains("hunter2"), "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_failing_adapter_prints_is_for_the_user() {
+    let fault = Script::new("echo 'no such parameter: x'; exit 1")
+        .dashboard(LONG)
+        .await
+        .unwrap_err();
+    let AdapterFault::Failed { code, for_user, .. } = fault else {
+        panic!("{fault}");
+    };
+    assert_eq!(code, ExitCode::Failure);
+    assert_eq!(for_user.as_deref(), Some("no such parameter: x"));
+}
+
+#[tokio::test]
+async fn a_crash_is_a_failure_like_any_other() {
+    let fault = Script::new("kill -SEGV $$")
+        .dashboard(LONG)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            fault,
+            AdapterFault::Failed {
+                code: ExitCode::Failure,
+                for_user: None,
+                ..
+            }
+        ),
+        "{fault}"
+    );
+}
+
+#[tokio::test]
+async fn a_hanging_call_takes_one_place_and_no_more() {
+    let script = Script::with_places(
+        "test -e hang && rm hang && sleep 1000; echo '{\"dashboard_url\":\"x\"}'",
+        2,
+    );
+    fs::write(script.folder.path().join("hang"), "").unwrap();
+    let hanging = script.dashboard(LONG);
+    let answered = async {
+        // Whoever comes first takes the file away and hangs.
+        while script.folder.path().join("hang").exists() {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..3 {
+            assert_eq!(script.dashboard(LONG).await.unwrap().as_deref(), Some("x"));
+        }
+    };
+    tokio::select! {
+        ended = hanging => panic!("the hanging call ended first: {ended:?}"),
+        () = answered => {}
+    }
+}
+
+#[tokio::test]
+async fn waiting_for_a_place_ends_with_the_requests_time() {
+    let script = Script::with_places("echo > started; sleep 1000", 1);
+    let first = script.dashboard(LONG);
+    let second = async {
+        while !script.folder.path().join("started").exists() {
+            tokio::task::yield_now().await;
+        }
+        script.dashboard(SHORT).await
+    };
+    tokio::select! {
+        ended = first => panic!("{ended:?}"),
+        ended = second => assert!(matches!(ended, Err(AdapterFault::NoPlace { .. })), "{ended:?}"),
+    }
+}
