@@ -4,4 +4,5 @@ pub mod adapter;
 pub mod code;
 pub mod config;
 pub mod ids;
+pub mod offering;
 pub mod telemetry;

@@ -1,0 +1,83 @@
+//! The catalog as platforms read it (`spec/contracts/broker-behaviour.md` §3.2, `spec/contracts/osb-api.md` §2).
+
+use secrecy::ExposeSecret;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    config::{MaintenanceInfo, Offering, Plan},
+    ids::{OfferingId, PlanId},
+};
+
+/// The catalog has no such thing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogFault {
+    /// No such service.
+    #[error("service-id `{service}` is not in the catalog")]
+    UnknownService {
+        /// What was asked for.
+        service: OfferingId,
+    },
+    /// No such plan.
+    #[error("plan-id `{plan}` is not in the catalog")]
+    UnknownPlan {
+        /// What was asked for.
+        plan: PlanId,
+    },
+}
+
+/// The whole catalog.
+pub fn catalog(offering: &Offering) -> Value {
+    let mut service = Map::new();
+    let mut set = |key: &str, value: Value| service.insert(key.to_owned(), value);
+    set("id", json!(offering.id));
+    set("name", json!(offering.name));
+    set("description", json!(offering.description));
+    set("bindable", json!(offering.bindable));
+    set("plan_updateable", json!(offering.plan_updatable));
+    if !offering.tags.is_empty() {
+        set("tags", json!(offering.tags));
+    }
+    if !offering.requires.is_empty() {
+        set("requires", json!(offering.requires));
+    }
+    set("metadata", Value::Object(offering.metadata.clone()));
+    if let Some(client) = &offering.dashboard_client {
+        let secret = client.secret.expose_secret();
+        set(
+            "dashboard_client",
+            json!({ "id": client.id, "secret": secret, "redirect_uri": client.redirect_uri }),
+        );
+    }
+    set("plans", offering.plans.iter().map(plan).collect());
+    json!({ "services": [service] })
+}
+
+fn plan(plan: &Plan) -> Value {
+    let mut entry = Map::new();
+    let mut set = |key: &str, value: Value| entry.insert(key.to_owned(), value);
+    set("id", json!(plan.id));
+    set("name", json!(plan.name));
+    set("description", json!(plan.description));
+    if let Some(free) = plan.free {
+        set("free", json!(free));
+    }
+    if let Some(bindable) = plan.bindable {
+        set("bindable", json!(bindable));
+    }
+    set("metadata", Value::Object(plan.metadata.clone()));
+    if let Some(info) = maintenance_info(&plan.maintenance_info) {
+        set("maintenance_info", info);
+    }
+    Value::Object(entry)
+}
+
+/// Platforms refuse a catalog with any other key in it.
+fn maintenance_info(info: &MaintenanceInfo) -> Option<Value> {
+    let version = info.version.as_ref()?;
+    let mut emitted = Map::new();
+    emitted.insert("version".to_owned(), json!(version));
+    if let Some(description) = &info.description {
+        emitted.insert("description".to_owned(), json!(description));
+    }
+    Some(Value::Object(emitted))
+}
