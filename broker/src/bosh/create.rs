@@ -1,0 +1,102 @@
+//! A new service instance.
+
+use odb_platform::director::Deployment;
+use serde_json::{Map, Value};
+
+use super::{
+    Fault, Instances, OperationKind, Order, Outcome, Started, StoredMarker, deployment,
+    hand_over::HandOver,
+};
+
+/// What there is under an ordered id.
+#[derive(Debug)]
+pub enum Found {
+    /// Nothing: it can be made.
+    Vacant(Vacancy),
+    /// The same request, in progress.
+    InProgress(Started),
+    /// The same request, completed.
+    Completed {
+        /// What the adapter named as dashboard.
+        dashboard_url: Option<String>,
+        /// What the adapter says of the instance.
+        labels: Map<String, Value>,
+    },
+}
+
+/// An id under which nothing is, or only what a request left that never got to the Director.
+#[derive(Debug)]
+pub struct Vacancy {
+    before: Option<Box<StoredMarker>>,
+}
+
+impl Instances {
+    /// Looks what is there under the ordered id. An instance with other attributes is a fault.
+    pub async fn find(&self, order: &Order) -> Result<Found, Fault> {
+        let call = order.call();
+        let name = deployment(&order.instance);
+        let (deployed, stored) = tokio::join!(
+            self.neighbours.director.deployment(&call, &name),
+            self.neighbours.markers.read(&call, &order.instance)
+        );
+        let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
+        if matches!(deployed, Deployment::ForeignTeam) {
+            return Err(Fault::Foreign);
+        }
+        let is_absent = matches!(deployed, Deployment::Absent);
+        let Some(stored) = stored? else {
+            return if !is_absent {
+                Err(Fault::Taken)
+            } else if self.is_in_progress_here(&order.instance) {
+                Err(Fault::Busy)
+            } else {
+                Ok(Found::Vacant(Vacancy { before: None }))
+            };
+        };
+        let marker = &stored.marker;
+        let same =
+            marker.operation == OperationKind::Create && marker.digest.matches(order.identity());
+        match &marker.outcome {
+            None => match self.started_before(&call, &order.instance, &stored).await? {
+                Some(started) if same => Ok(Found::InProgress(started)),
+                Some(_) if marker.operation.deletes() => Err(Fault::Busy),
+                None if is_absent => Ok(Found::Vacant(Vacancy {
+                    before: Some(Box::new(stored)),
+                })),
+                Some(_) | None => Err(Fault::Taken),
+            },
+            // Without its deployment a marker tells of an instance that somebody removed behind our back.
+            Some(_) if is_absent => Ok(Found::Vacant(Vacancy {
+                before: Some(Box::new(stored)),
+            })),
+            Some(Outcome::Succeeded(_)) if same => Ok(Found::Completed {
+                dashboard_url: stored.marker.dashboard_url,
+                labels: stored.marker.labels,
+            }),
+            Some(_) => Err(Fault::Taken),
+        }
+    }
+
+    /// Makes a new instance. Everything that can fail comes before the hand-over; afterwards the operation completes by
+    /// itself.
+    pub async fn create(&self, order: &Order, vacancy: Vacancy) -> Result<Started, Fault> {
+        let prepared = self.prepare(order, OperationKind::Create, None).await?;
+        let context = prepared.marker.context.clone();
+        let hand_over = HandOver {
+            order,
+            marker: prepared.marker,
+            before: vacancy.before.as_deref(),
+            configs: prepared.configs,
+            configs_before: std::collections::BTreeMap::new(),
+        };
+        let (director, manifest, context) = (
+            &self.neighbours.director,
+            prepared.manifest.as_str(),
+            &context,
+        );
+        self.hand_over(hand_over, |call| async move {
+            director.deploy(&call, manifest, context).await
+        })
+        .await
+    }
+}

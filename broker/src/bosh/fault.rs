@@ -1,0 +1,109 @@
+//! Faults of everything that is done to instances.
+
+use odb_platform::{
+    InvalidText,
+    director::{DirectorError, PutConfigError, SubmitError},
+};
+
+use super::{
+    manifest::ManifestFault,
+    marker::{ReadMarkerError, WriteMarkerError},
+};
+use crate::{adapter::AdapterFault, ids::PlanId};
+
+/// What can go wrong on the way to an instance, whichever operation is on it.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The service adapter gave no answer, or none that can be used.
+    #[error(transparent)]
+    Adapter(#[from] AdapterFault),
+    /// The adapter's manifest may not be deployed.
+    #[error(transparent)]
+    Manifest(#[from] ManifestFault),
+    /// The adapter returned configs though they are switched off.
+    #[error("the adapter returned BOSH configs, but `broker.disable_bosh_configs` is set")]
+    ConfigsDisabled,
+    /// The adapter returned a config of a type that cannot be.
+    #[error("the adapter returned a BOSH config whose type cannot be used")]
+    ConfigType(#[source] InvalidText),
+    /// A config of the adapter was not written.
+    #[error("could not write a BOSH config of the adapter")]
+    WriteConfig {
+        /// Why.
+        #[source]
+        source: PutConfigError,
+    },
+    /// The Director could not be asked, or did not do what it was asked to.
+    #[error("could not {doing}")]
+    Director {
+        /// What was being done.
+        doing: &'static str,
+        /// What the Director said, or that it said nothing.
+        #[source]
+        source: DirectorError,
+    },
+    /// The Director did not take the work.
+    #[error("could not hand the work over to the Director")]
+    Submit(#[source] SubmitError),
+    /// What is remembered of the instance could not be read.
+    #[error(transparent)]
+    ReadMarker(#[from] ReadMarkerError),
+    /// The operation could not be written down.
+    #[error(transparent)]
+    Marker(#[from] WriteMarkerError),
+    /// The time of the request was used up before anything was handed over.
+    #[error("the time of the request was used up before the work was handed over to the Director")]
+    OutOfTime,
+    /// The deployment's name belongs to another team.
+    #[error("the deployment belongs to another team of the Director")]
+    Foreign,
+    /// Another operation is in progress.
+    #[error("another operation on the service instance is in progress")]
+    Busy,
+    /// There is no such instance.
+    #[error("there is no deployment for the service instance")]
+    NotFound,
+    /// The id is taken by an instance with other attributes.
+    #[error("the service instance exists with other attributes, or its creation has failed")]
+    Taken,
+    /// The plan is gone from the configuration.
+    #[error("the plan `{plan}` is not in the configuration")]
+    UnknownPlan {
+        /// The plan's id.
+        plan: PlanId,
+    },
+}
+
+impl Fault {
+    pub(super) fn director(doing: &'static str) -> impl FnOnce(DirectorError) -> Self {
+        move |source| Self::Director { doing, source }
+    }
+
+    /// The time of the request was used up, wherever that was noticed, and nothing was handed over.
+    pub fn is_out_of_time(&self) -> bool {
+        let director = |error: &DirectorError| matches!(error, DirectorError::OutOfTime { .. });
+        match self {
+            Self::OutOfTime => true,
+            Self::Director { source, .. }
+            | Self::WriteConfig {
+                source: PutConfigError::Director { source },
+            }
+            | Self::Submit(SubmitError::NotSent { source })
+            | Self::Marker(WriteMarkerError::Director(source))
+            | Self::ReadMarker(ReadMarkerError::Director(source)) => director(source),
+            Self::Adapter(_)
+            | Self::Manifest(_)
+            | Self::ConfigsDisabled
+            | Self::ConfigType(_)
+            | Self::WriteConfig { .. }
+            | Self::Submit(_)
+            | Self::Marker(_)
+            | Self::ReadMarker(_)
+            | Self::Foreign
+            | Self::Busy
+            | Self::NotFound
+            | Self::Taken
+            | Self::UnknownPlan { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What platform users read while they wait, told from the Director's event log.
+
+use odb_platform::director::{Event, StepState, TaskState};
+
+use super::{OperationKind, next_step::Stage};
+
+/// The longest description. Platforms cut at 10,000 characters.
+const MAX_DESCRIPTION: usize = 512;
+
+/// The latest step of one task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct LatestStep {
+    text: Option<String>,
+    failure: Option<String>,
+    queued: bool,
+}
+
+impl LatestStep {
+    /// Takes in new lines of the event log.
+    pub(super) fn absorb(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Step(step) => {
+                    let what = without_uuid(&step.task);
+                    let mut text = if what.is_empty() {
+                        step.stage.clone()
+                    } else {
+                        format!("{}: {what}", step.stage)
+                    };
+                    match &step.state {
+                        StepState::InProgress => {
+                            if let Some(status) = &step.status {
+                                text.push_str(" - ");
+                                text.push_str(status);
+                            }
+                        }
+                        StepState::Finished => text.push_str(" - done"),
+                        StepState::Failed => text.push_str(" - failed"),
+                        StepState::Started | StepState::Unknown(_) => {}
+                    }
+                    self.text = Some(text);
+                }
+                Event::Failure(failure) => self.failure = Some(failure.message.clone()),
+                Event::Remark(_) => {}
+            }
+        }
+    }
+
+    /// Takes in how far the task is.
+    pub(super) fn note(&mut self, state: &TaskState) {
+        self.queued = *state == TaskState::Queued;
+    }
+
+    /// The error that ended the task, in the Director's words: for the operator.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+}
+
+/// What is to be told: the operation and where it is.
+pub(super) struct Scene<'a> {
+    pub(super) kind: OperationKind,
+    pub(super) stages: &'a [Stage],
+    /// The stage at work, by index.
+    pub(super) stage: usize,
+    pub(super) latest: &'a LatestStep,
+}
+
+/// For example: `Instance provisioning in progress (step 1 of 2, deploying): Updating instance: redis-server/0 - starting jobs`.
+pub(super) fn in_progress(scene: &Scene<'_>) -> String {
+    let Scene {
+        kind,
+        stages,
+        stage,
+        latest,
+    } = scene;
+    let doing = match stages.get(*stage) {
+        Some(Stage::Deploy) => "deploying".to_owned(),
+        Some(Stage::Errand(errand)) => format!("running {}", errand.name),
+        Some(Stage::Delete) => "deleting".to_owned(),
+        None => "cleaning up".to_owned(),
+    };
+    let number = (stage + 1).min(stages.len());
+    let mut text = format!(
+        "Instance {} in progress (step {number} of {}, {doing})",
+        kind.noun(),
+        stages.len()
+    );
+    match &latest.text {
+        Some(step) => {
+            text.push_str(": ");
+            text.push_str(step);
+        }
+        None if latest.queued => text.push_str(": waiting for a worker"),
+        None => {}
+    }
+    cut(text)
+}
+
+/// The end of an operation that went well.
+pub(super) fn completed(kind: OperationKind) -> String {
+    format!("Instance {} completed", kind.noun())
+}
+
+/// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`: users count, they do not remember UUIDs.
+fn without_uuid(task: &str) -> String {
+    let Some((group, rest)) = task.split_once('/') else {
+        return task.to_owned();
+    };
+    let Some((id, rest)) = rest.split_once(' ') else {
+        return task.to_owned();
+    };
+    let index = rest
+        .strip_prefix('(')
+        .and_then(|rest| rest.split_once(')'))
+        .filter(|(index, _)| index.parse::<u32>().is_ok());
+    match index {
+        Some((index, rest)) if uuid::Uuid::parse_str(id).is_ok() => {
+            format!("{group}/{index}{rest}")
+        }
+        _ => task.to_owned(),
+    }
+}
+
+fn cut(text: String) -> String {
+    if text.chars().count() <= MAX_DESCRIPTION {
+        return text;
+    }
+    let mut cut: String = text.chars().take(MAX_DESCRIPTION - 1).collect();
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_adapter_sdk::protocol::LifecycleErrand;
+    use odb_platform::director::{Failure, Step};
+
+    use super::*;
+    use crate::bosh::next_step::stages;
+
+    fn step(heading: &str, task: &str, state: StepState, doing: Option<&str>) -> Event {
+        Event::Step(Step {
+            stage: heading.to_owned(),
+            tags: Vec::new(),
+            task: task.to_owned(),
+            index: 1,
+            total: 1,
+            state,
+            progress: 0,
+            status: doing.map(str::to_owned),
+            error: None,
+        })
+    }
+
+    fn told(events: &[Event], stage: usize) -> String {
+        let stages = stages(
+            OperationKind::Create,
+            &[LifecycleErrand::new("health-check")],
+        );
+        let mut latest = LatestStep::default();
+        latest.absorb(events);
+        in_progress(&Scene {
+            kind: OperationKind::Create,
+            stages: &stages,
+            stage,
+            latest: &latest,
+        })
+    }
+
+    #[test]
+    fn a_user_reads_which_step_and_which_instance() {
+        let updating = step(
+            "Updating instance",
+            "redis-server/d9de9ef9-8587-4d5c-bf92-d2d98c5582db (0) (canary)",
+            StepState::InProgress,
+            Some("starting jobs"),
+        );
+        assert_eq!(
+            told(&[updating], 0),
+            "Instance provisioning in progress (step 1 of 2, deploying): Updating instance: redis-server/0 (canary) - starting jobs"
+        );
+    }
+
+    #[test]
+    fn the_latest_step_counts() {
+        let events = [
+            step(
+                "Preparing deployment",
+                "Preparing deployment",
+                StepState::Finished,
+                None,
+            ),
+            step("Running errand", "health-check/0", StepState::Started, None),
+        ];
+        assert_eq!(
+            told(&events, 1),
+            "Instance provisioning in progress (step 2 of 2, running health-check): Running errand: health-check/0"
+        );
+    }
+
+    #[test]
+    fn before_the_first_step_only_a_queued_task_waits_for_a_worker() {
+        let stages = stages(OperationKind::Delete, &[]);
+        for (state, ending) in [
+            (TaskState::Queued, ": waiting for a worker"),
+            (TaskState::Processing, ""),
+        ] {
+            let mut latest = LatestStep::default();
+            latest.note(&state);
+            let scene = Scene {
+                kind: OperationKind::Delete,
+                stages: &stages,
+                stage: 0,
+                latest: &latest,
+            };
+            assert_eq!(
+                in_progress(&scene),
+                format!("Instance deletion in progress (step 1 of 1, deleting){ending}")
+            );
+        }
+    }
+
+    #[test]
+    fn the_directors_error_is_not_for_users() {
+        let failure = Event::Failure(Failure {
+            code: 100,
+            message: "secret things".to_owned(),
+        });
+        assert!(!told(&[failure], 0).contains("secret"));
+    }
+
+    #[test]
+    fn a_long_step_is_cut_between_characters() {
+        let long = step("é".repeat(2000).as_str(), "", StepState::Started, None);
+        let text = told(&[long], 0);
+        assert_eq!(text.chars().count(), MAX_DESCRIPTION);
+        assert!(text.ends_with('…'));
+    }
+}

@@ -1,0 +1,295 @@
+//! Decides what an operation does next. Pure: no clock, no network, no log.
+
+use odb_adapter_sdk::protocol::LifecycleErrand;
+use odb_platform::director::TaskId;
+
+use super::OperationKind;
+
+/// One of the tasks that an operation consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The deployment of a manifest, or new VMs for it. Always first, and handed over by the request itself.
+    Deploy,
+    /// A lifecycle errand.
+    Errand(LifecycleErrand),
+    /// The deletion of the deployment.
+    Delete,
+}
+
+/// The stages of an operation, in order.
+pub(super) fn stages(kind: OperationKind, errands: &[LifecycleErrand]) -> Vec<Stage> {
+    let errands = errands.iter().cloned().map(Stage::Errand);
+    if kind.deletes() {
+        errands.chain([Stage::Delete]).collect()
+    } else {
+        [Stage::Deploy].into_iter().chain(errands).collect()
+    }
+}
+
+/// What a task does, as the Director describes it (`spec/contracts/director-api.md`, "Tasks").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// It deploys.
+    Deploy,
+    /// It runs the errand of this name.
+    Errand(String),
+    /// It deletes the deployment.
+    Delete,
+    /// It does something else, such as reading the state of VMs.
+    Other,
+}
+
+impl Doing {
+    /// Understands a task's description. The Director's texts are fixed.
+    pub(super) fn of(description: &str) -> Self {
+        if description.starts_with("create deployment") {
+            Self::Deploy
+        } else if description.starts_with("delete deployment ") {
+            Self::Delete
+        } else {
+            description
+                .strip_prefix("run errand ")
+                .and_then(|rest| rest.split_once(" from deployment "))
+                .map_or(Self::Other, |(errand, _)| Self::Errand(errand.to_owned()))
+        }
+    }
+
+    /// It is the work of that stage.
+    pub(super) fn fits(&self, stage: &Stage) -> bool {
+        match (self, stage) {
+            (Self::Deploy, Stage::Deploy) | (Self::Delete, Stage::Delete) => true,
+            (Self::Errand(name), Stage::Errand(errand)) => *name == errand.name,
+            _ => false,
+        }
+    }
+}
+
+/// How a task of the operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Waiting for a worker, at work, or being cancelled.
+    Running,
+    /// Ended well; an errand on all of its instances.
+    Done,
+    /// Ended badly.
+    Failed,
+    /// Ended while it waited for the deployment's lock, without having done anything.
+    Shut,
+}
+
+/// A task of the operation: what it does and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub(super) id: TaskId,
+    pub(super) doing: Doing,
+    pub(super) progress: Progress,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Look at this task again later; it does the stage of this index.
+    Wait(TaskId, usize),
+    /// Begin the stage of this index.
+    Start(usize),
+    /// Remove what the instance leaves behind.
+    CleanUp,
+    /// All is done.
+    Succeed,
+    /// It cannot go on; the task says why.
+    Fail(Option<TaskId>),
+    /// Nothing was ever handed over.
+    NeverSubmitted,
+}
+
+/// Decides from the tasks of one operation, in the order of their ids.
+///
+/// A task counts for the stage whose work it does. One that does another's, such as an errand that was begun twice, and
+/// one that never got the lock count for none: neither is a stage skipped nor a deletion taken for granted.
+pub(super) fn next_step(kind: OperationKind, stages: &[Stage], tasks: &[Judged]) -> Step {
+    let mut done = 0;
+    for task in tasks {
+        let fits = stages.get(done).is_some_and(|stage| task.doing.fits(stage));
+        match task.progress {
+            Progress::Running => return Step::Wait(task.id, done),
+            Progress::Done if fits => done += 1,
+            // Forced means that errands may fail; the deletion itself may not.
+            Progress::Failed
+                if fits && kind == OperationKind::ForceDelete && task.doing != Doing::Delete =>
+            {
+                done += 1;
+            }
+            Progress::Failed if fits => return Step::Fail(Some(task.id)),
+            Progress::Shut | Progress::Done | Progress::Failed => {}
+        }
+    }
+    match stages.get(done) {
+        Some(_) if tasks.is_empty() => Step::NeverSubmitted,
+        // Only the request has the manifest.
+        Some(Stage::Deploy) => Step::Fail(None),
+        Some(Stage::Errand(_) | Stage::Delete) => Step::Start(done),
+        None if kind.deletes() => Step::CleanUp,
+        None => Step::Succeed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn errands(count: usize) -> Vec<LifecycleErrand> {
+        (0..count)
+            .map(|n| LifecycleErrand::new(format!("errand-{n}")))
+            .collect()
+    }
+
+    fn kinds() -> impl Strategy<Value = OperationKind> {
+        prop::sample::select(vec![
+            OperationKind::Create,
+            OperationKind::Update,
+            OperationKind::Upgrade,
+            OperationKind::Recreate,
+            OperationKind::Delete,
+            OperationKind::ForceDelete,
+        ])
+    }
+
+    /// What can come between two stages.
+    #[derive(Clone, Copy, Debug)]
+    enum Noise {
+        None,
+        Shut,
+        Twice,
+    }
+
+    fn noises() -> impl Strategy<Value = Noise> {
+        prop::sample::select(vec![Noise::None, Noise::Shut, Noise::Twice])
+    }
+
+    /// The Director's word for a task that does a stage.
+    fn description(stage: &Stage) -> String {
+        match stage {
+            Stage::Deploy => "create deployment".to_owned(),
+            Stage::Errand(errand) => format!("run errand {} from deployment d", errand.name),
+            Stage::Delete => "delete deployment d".to_owned(),
+        }
+    }
+
+    fn task(id: u64, stage: &Stage, progress: Progress) -> Judged {
+        Judged {
+            id: TaskId::new(id),
+            doing: Doing::of(&description(stage)),
+            progress,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_stage_is_begun_once_and_in_order(
+            kind in kinds(),
+            count in 0_usize..5,
+            noise in prop::collection::vec(noises(), 12),
+        ) {
+            let stages = stages(kind, &errands(count));
+            // The request hands over the first stage.
+            let mut tasks = vec![task(1, &stages[0], Progress::Done)];
+            let mut begun = vec![0];
+            let mut noise = noise.into_iter();
+            loop {
+                let id = tasks.len() as u64 + 1;
+                match next_step(kind, &stages, &tasks) {
+                    Step::Start(stage) => {
+                        // Now and then a task waits for the lock in vain, or an earlier one turns out to exist twice.
+                        match noise.next() {
+                            Some(Noise::Shut) => tasks.push(task(id, &stages[stage], Progress::Shut)),
+                            Some(Noise::Twice) => tasks.push(task(id, &stages[stage - 1], Progress::Done)),
+                            Some(Noise::None) | None => {
+                                begun.push(stage);
+                                tasks.push(task(id, &stages[stage], Progress::Done));
+                            }
+                        }
+                    }
+                    end => {
+                        let expected = if kind.deletes() { Step::CleanUp } else { Step::Succeed };
+                        prop_assert_eq!(end, expected);
+                        break;
+                    }
+                }
+            }
+            prop_assert_eq!(begun, (0..stages.len()).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn nothing_is_begun_beside_a_running_task(kind in kinds(), count in 0_usize..5, done in 0_usize..5) {
+            let stages = stages(kind, &errands(count));
+            let done = done.min(stages.len() - 1);
+            let mut tasks: Vec<Judged> = (0..done)
+                .map(|n| task(n as u64 + 1, &stages[n], Progress::Done))
+                .collect();
+            tasks.push(task(9, &stages[done], Progress::Running));
+            prop_assert_eq!(next_step(kind, &stages, &tasks), Step::Wait(TaskId::new(9), done));
+        }
+    }
+
+    #[test]
+    fn an_errand_that_ran_twice_does_not_pass_for_the_deletion() {
+        let delete = stages(OperationKind::Delete, &errands(1));
+        let tasks = [
+            task(1, &delete[0], Progress::Done),
+            task(2, &delete[0], Progress::Done),
+        ];
+        assert_eq!(
+            next_step(OperationKind::Delete, &delete, &tasks),
+            Step::Start(1)
+        );
+    }
+
+    #[test]
+    fn a_failing_errand_ends_a_delete_but_not_a_forced_one() {
+        let delete = stages(OperationKind::Delete, &errands(1));
+        let tasks = [task(3, &delete[0], Progress::Failed)];
+        assert_eq!(
+            next_step(OperationKind::Delete, &delete, &tasks),
+            Step::Fail(Some(TaskId::new(3)))
+        );
+        assert_eq!(
+            next_step(OperationKind::ForceDelete, &delete, &tasks),
+            Step::Start(1)
+        );
+    }
+
+    #[test]
+    fn a_forced_delete_whose_deletion_fails_has_failed() {
+        let delete = stages(OperationKind::ForceDelete, &errands(1));
+        let tasks = [
+            task(3, &delete[0], Progress::Done),
+            task(4, &delete[1], Progress::Failed),
+        ];
+        assert_eq!(
+            next_step(OperationKind::ForceDelete, &delete, &tasks),
+            Step::Fail(Some(TaskId::new(4)))
+        );
+    }
+
+    #[test]
+    fn without_tasks_nothing_was_handed_over() {
+        for kind in [OperationKind::Create, OperationKind::Delete] {
+            assert_eq!(
+                next_step(kind, &stages(kind, &errands(1)), &[]),
+                Step::NeverSubmitted
+            );
+        }
+    }
+
+    #[test]
+    fn a_deployment_that_never_got_the_lock_has_failed() {
+        let create = stages(OperationKind::Create, &[]);
+        let tasks = [task(1, &create[0], Progress::Shut)];
+        assert_eq!(
+            next_step(OperationKind::Create, &create, &tasks),
+            Step::Fail(None)
+        );
+    }
+}
