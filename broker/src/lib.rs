@@ -1,6 +1,20 @@
 //! An Open Service Broker that deploys service instances on demand through a BOSH Director.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`api`] | the HTTP edge |
+//! | [`operations`] | what can be done to service instances |
+//! | [`offering`] | the pure rules: catalog, quotas, versions |
+//! | [`bosh`] | how an instance comes to be on a Director |
+//! | [`adapter`] | one supervised child process per call |
+//! | [`config`] | `broker.yml` |
+//! | [`telemetry`] | the log and what must not stand in it |
+//! | [`code`], [`complaint`], [`ids`], [`kind`] | what all of them speak of |
+//!
+//! Arrows point down this list only. [`start_up`] puts the parts together.
 
 pub mod adapter;
+pub mod api;
 pub mod bosh;
 pub mod code;
 pub mod complaint;
@@ -8,4 +22,6 @@ pub mod config;
 pub mod ids;
 pub mod kind;
 pub mod offering;
+pub mod operations;
+pub mod start_up;
 pub mod telemetry;

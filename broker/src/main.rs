@@ -1,3 +1,144 @@
-//! Open Service Broker that deploys service instances on demand through a BOSH Director.
+//! The broker's process: parse arguments, load the configuration, run the start-up checks, serve, shut down.
 
-fn main() {}
+mod command_line;
+
+use std::{ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
+
+use command_line::{Arguments, Command};
+use on_demand_broker::{
+    api::{Door, FLUSH, Server, load_tls},
+    code::Code,
+    config::{Config, LoadError},
+    operations::Lifecycle,
+    start_up::{self, Parts},
+    telemetry::{Chain, LogFormat, start_log},
+};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
+
+/// How long after the end of its grace period the process may hang on to its threads.
+const LAST_GASP: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse_or_exit(std::env::args_os());
+    let format = if std::io::stdout().is_terminal() {
+        LogFormat::Text
+    } else {
+        LogFormat::Json
+    };
+    start_log(format, &arguments.log_filter);
+    let Command::Serve { config } = arguments.command;
+    match load(&config).and_then(serve) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Fatal) => ExitCode::FAILURE,
+    }
+}
+
+/// The log says why.
+struct Fatal;
+
+fn fatal(code: Code, error: &(dyn std::error::Error + 'static)) -> Fatal {
+    tracing::error!(%code, error = %Chain(error), "the broker cannot run");
+    Fatal
+}
+
+fn load(file: &std::path::Path) -> Result<Config, Fatal> {
+    match Config::load(file) {
+        Ok(loaded) => {
+            for remark in &loaded.remarks {
+                tracing::warn!(%remark, "odd configuration");
+            }
+            Ok(loaded.config)
+        }
+        Err(LoadError::Invalid(invalid)) => {
+            for remark in &invalid.remarks {
+                tracing::warn!(%remark, "odd configuration");
+            }
+            for problem in &invalid.problems {
+                tracing::error!(code = %Code::ConfigurationInvalid, %problem, "wrong configuration");
+            }
+            Err(Fatal)
+        }
+        Err(error @ LoadError::Unreadable { .. }) => {
+            Err(fatal(Code::ConfigurationUnreadable, &error))
+        }
+    }
+}
+
+fn serve(config: Config) -> Result<(), Fatal> {
+    let runtime = Runtime::new().map_err(|error| fatal(Code::Internal, &error))?;
+    let served = runtime.block_on(run(&runtime, config));
+    runtime.shutdown_timeout(LAST_GASP);
+    served
+}
+
+async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
+    let lifecycle = Lifecycle::new(runtime.handle().clone());
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let Parts { operations, instances } = start_up::start(&config, environment, &lifecycle)
+        .await
+        .map_err(|faults| {
+            for fault in faults {
+                tracing::error!(code = %fault.code(), error = %Chain(&fault), "a start-up check failed");
+            }
+            Fatal
+        })?;
+    let tls = config
+        .broker
+        .tls
+        .as_ref()
+        .map(load_tls)
+        .transpose()
+        .map_err(|error| fatal(Code::Certificate, &error))?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let server =
+        Server::listen(config.broker.listen, tls).map_err(|error| fatal(Code::Listen, &error))?;
+    start_up::resume(&instances, &lifecycle, config.broker.timings).await;
+
+    if config.broker.startup_banner {
+        tracing::info!("on-demand broker {}", env!("CARGO_PKG_VERSION"));
+    }
+    let patience = config.broker.shutdown_timeout;
+    let door = Door {
+        operations,
+        lifecycle: lifecycle.clone(),
+        credentials: config.broker.credentials,
+        request_budget: config.broker.timings.request_budget,
+        error_detail: config.broker.error_detail,
+    };
+    let (handle, serving) = server
+        .run(door)
+        .map_err(|error| fatal(Code::Listen, &error))?;
+    let mut serving = runtime.spawn(serving);
+    tracing::info!(address = %config.broker.listen, scheme, "listening");
+
+    let mut terminate =
+        signal(SignalKind::terminate()).map_err(|error| fatal(Code::Internal, &error))?;
+    let mut interrupt =
+        signal(SignalKind::interrupt()).map_err(|error| fatal(Code::Internal, &error))?;
+    tokio::select! {
+        ended = &mut serving => {
+            let error = ended.map_or_else(std::io::Error::other, |ended| ended.err().unwrap_or_else(|| std::io::Error::other("the server has ended")));
+            return Err(fatal(Code::Internal, &error));
+        }
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!(patience_s = patience.as_secs(), "shutting down");
+    // Closes the listener at once. Idle connections that a client keeps open are not waited for.
+    let stopped = handle.stop(true);
+    let cut_off = lifecycle.drain(patience).await;
+    if tokio::time::timeout(FLUSH, stopped).await.is_err() {
+        tracing::debug!("connections were still open");
+    }
+    if cut_off > 0 {
+        tracing::warn!(
+            requests = cut_off,
+            "the grace period is over, requests were cut off"
+        );
+    }
+    tracing::info!("stopped");
+    Ok(())
+}

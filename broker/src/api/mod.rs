@@ -1,0 +1,21 @@
+//! The HTTP edge: authentication, headers, JSON ⇄ domain types, error ⇄ status code.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `server`, `tls` | where requests come in |
+//! | `edge` | what every request goes through: id, log, authentication |
+//! | `incoming` | taking a request apart: path, query, body |
+//! | `refusal` | an error as an answer, one half for the user and one for the operator |
+//! | `health` | the one path without authentication |
+//! | `osb/` | the Open Service Broker API |
+
+mod edge;
+mod health;
+mod incoming;
+mod osb;
+mod refusal;
+mod server;
+mod tls;
+
+pub use server::{Door, FLUSH, ListenError, Server};
+pub use tls::{CertificateError, load_tls};

@@ -1,0 +1,160 @@
+//! What users are told of a [`Fault`], and of everything else that several operations can meet.
+
+use actix_web::http::StatusCode;
+use odb_adapter_sdk::protocol::ExitCode;
+
+use crate::{
+    adapter::AdapterFault,
+    api::{Door, refusal::Refusal},
+    bosh::{Fault, ReadMarkerError},
+    code::Code,
+    complaint::{Asked, Complaint},
+    config::ErrorDetail,
+    ids::InstanceId,
+    offering::{CatalogFault, MaintenanceConflict},
+    operations::{Attendance, CountError, Cut},
+    telemetry::Chain,
+};
+
+/// Who asked for what: what a complaint to the operator quotes.
+pub(super) struct Asking<'a> {
+    pub(super) door: &'a Door,
+    pub(super) attendance: &'a Attendance,
+    pub(super) instance: &'a InstanceId,
+    pub(super) asked: Option<Asked>,
+}
+
+impl Asking<'_> {
+    /// Only the operator can help.
+    pub(super) fn complain<E>(&self, code: Code, error: E) -> Refusal
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let mut for_user = Complaint {
+            service: &self.door.operations.offering().name,
+            instance: self.instance,
+            request: &self.attendance.request,
+            task: None,
+            operation: self.asked,
+        }
+        .to_string();
+        if self.door.error_detail == ErrorDetail::Exposed {
+            for_user = format!("{for_user} - error-message: {}", Chain(&error));
+        }
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, for_user).because(error)
+    }
+
+    /// The request's task was cut off.
+    pub(super) fn cut(&self, error: Cut) -> Refusal {
+        match error {
+            Cut::Off(_) => self.complain(Code::Internal, error),
+            Cut::Stopping => Refusal::stopping(error),
+        }
+    }
+
+    /// The instances could not be counted.
+    pub(super) fn count(&self, error: CountError) -> Refusal {
+        if error.is_out_of_time() {
+            Refusal::out_of_time(error)
+        } else {
+            self.complain(Code::CloudController, error)
+        }
+    }
+
+    /// What users are told of a fault. What a missing instance means is up to the operation.
+    pub(super) fn fault(&self, fault: Fault) -> Refusal {
+        if fault.is_out_of_time() {
+            return Refusal::out_of_time(fault);
+        }
+        match fault {
+            Fault::Adapter(fault) => self.adapter_fault(fault),
+            Fault::Manifest(_) | Fault::ConfigsDisabled | Fault::ConfigType(_) => self.complain(Code::Manifest, fault),
+            Fault::ReadMarker(ReadMarkerError::NotUnderstood { .. }) => self.complain(Code::Marker, fault),
+            Fault::OutOfTime
+            | Fault::Director { .. }
+            | Fault::WriteConfig { .. }
+            | Fault::Submit(_)
+            | Fault::ReadMarker(_)
+            | Fault::Marker(_) => self.complain(Code::Director, fault),
+            Fault::Foreign => Refusal::new(
+                StatusCode::CONFLICT,
+                Code::ForeignDeployment,
+                "The id of the service instance is taken.",
+            )
+            .because(fault),
+            Fault::Busy => Refusal::busy(fault),
+            Fault::NotFound => {
+                Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, "The service instance does not exist.").because(fault)
+            }
+            Fault::Taken => Refusal::new(
+                StatusCode::CONFLICT,
+                Code::Conflict,
+                "A service instance with this id exists with other attributes, or its creation has failed; delete it first.",
+            )
+            .because(fault),
+            Fault::UnknownPlan { .. } => {
+                Refusal::new(StatusCode::BAD_REQUEST, Code::NotInCatalog, "plan-id not in the catalog").because(fault)
+            }
+        }
+    }
+
+    fn adapter_fault(&self, fault: AdapterFault) -> Refusal {
+        match &fault {
+            AdapterFault::Start { .. } => self.complain(Code::AdapterStart, fault),
+            // Whatever it had done by then is done: nobody can say that nothing has changed.
+            AdapterFault::Hung { .. }
+                if matches!(self.asked, Some(Asked::Bind | Asked::Unbind)) =>
+            {
+                self.complain(Code::AdapterHung, fault)
+            }
+            AdapterFault::NoPlace { .. } => Refusal::out_of_time(fault),
+            AdapterFault::Hung { .. } => Refusal::out_of_time(fault).with_code(Code::AdapterHung),
+            AdapterFault::TooMuchOutput { .. } => self.complain(Code::AdapterOutput, fault),
+            AdapterFault::Read { .. } | AdapterFault::Answer { .. } => {
+                self.complain(Code::AdapterAnswer, fault)
+            }
+            AdapterFault::Failed { code, for_user, .. } => {
+                let code = *code;
+                match (code, self.asked, for_user.clone()) {
+                    (ExitCode::BindingExists, Some(Asked::Bind), _) => {
+                        Refusal::new(StatusCode::CONFLICT, Code::Conflict, "binding already exists").because(fault)
+                    }
+                    (ExitCode::AppGuidRequired, Some(Asked::Bind), _) => Refusal::new(
+                        StatusCode::UNPROCESSABLE_ENTITY,
+                        Code::NotSupported,
+                        "This service supports generation of credentials through binding an application only: app_guid is required.",
+                    )
+                    .named("RequiresApp")
+                    .because(fault),
+                    (ExitCode::BindingNotFound, Some(Asked::Unbind), _) => {
+                        Refusal::new(StatusCode::GONE, Code::NotFound, "binding does not exist").because(fault)
+                    }
+                    // The adapter's own words for the user.
+                    (ExitCode::Failure | ExitCode::Other(_), _, Some(for_user)) => {
+                        Refusal::of_adapter(for_user).because(fault)
+                    }
+                    _ => self.complain(Code::AdapterFailed, fault),
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn not_in_catalog(fault: CatalogFault) -> Refusal {
+    let text = match &fault {
+        CatalogFault::UnknownService { .. } => "service-id not in the catalog",
+        CatalogFault::UnknownPlan { .. } => "plan-id not in the catalog",
+    };
+    Refusal::new(StatusCode::BAD_REQUEST, Code::NotInCatalog, text).because(fault)
+}
+
+pub(super) fn maintenance_conflict(conflict: MaintenanceConflict) -> Refusal {
+    Refusal::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        Code::MaintenanceInfoConflict,
+        "The maintenance information of the plan has changed. Ask your operator to refresh the platform's copy of the \
+         catalog (cf update-service-broker), then try again.",
+    )
+    .named("MaintenanceInfoConflict")
+    .because(conflict)
+}

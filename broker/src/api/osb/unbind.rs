@@ -1,0 +1,67 @@
+//! `DELETE /v2/service_instances/{instance}/service_bindings/{binding}`.
+
+use actix_web::{
+    HttpResponse,
+    http::StatusCode,
+    web::{Data, Path},
+};
+
+use super::fault::{Asking, not_in_catalog};
+use crate::{
+    api::{
+        Door,
+        incoming::{self, Attended, Parameters},
+        refusal::Refusal,
+    },
+    bosh::Fault,
+    code::Code,
+    complaint::Asked,
+    operations::{UnbindError, UnbindRequest},
+};
+
+/// Takes credentials back.
+pub(super) async fn unbind(
+    door: Data<Door>,
+    Attended(attendance): Attended,
+    path: Path<(String, String)>,
+    query: Parameters,
+) -> Result<HttpResponse, Refusal> {
+    let (instance, binding) = path.into_inner();
+    let instance = incoming::instance_id(instance)?;
+    let request = UnbindRequest {
+        instance: instance.clone(),
+        binding: incoming::binding_id(binding)?,
+        service: query.required("service_id")?.to_owned().into(),
+        plan: query.required("plan_id")?.to_owned().into(),
+    };
+    let work = {
+        let (door, attendance) = (door.clone(), attendance.clone());
+        async move { door.operations.unbind(attendance, request).await }
+    };
+    let asking = Asking {
+        door: &door,
+        attendance: &attendance,
+        instance: &instance,
+        asked: Some(Asked::Unbind),
+    };
+    match door.lifecycle.finish(work).await {
+        Ok(Ok(())) => Ok(HttpResponse::Ok().json(serde_json::json!({}))),
+        Ok(Err(error)) => Err(refuse(error, &asking)),
+        Err(cut) => Err(asking.cut(cut)),
+    }
+}
+
+fn refuse(error: UnbindError, asking: &Asking<'_>) -> Refusal {
+    match error {
+        UnbindError::Catalog(fault) => not_in_catalog(fault),
+        UnbindError::Lock(error) => Refusal::out_of_time(error),
+        // Credentials of an instance that is gone are gone.
+        UnbindError::Instance(fault @ Fault::NotFound) => Refusal::new(
+            StatusCode::GONE,
+            Code::NotFound,
+            "the service instance does not exist",
+        )
+        .because(fault),
+        UnbindError::Instance(fault) => asking.fault(fault),
+    }
+}

@@ -1,0 +1,117 @@
+//! `PATCH /v2/service_instances/{instance}`.
+
+use actix_web::{
+    Error, HttpResponse,
+    http::StatusCode,
+    web::{Bytes, Data, Path},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    fault::{Asking, maintenance_conflict, not_in_catalog},
+    provision::{MaintenanceInfo, accepted, check_context, quota_text, required},
+};
+use crate::{
+    api::{
+        Door,
+        incoming::{self, Attended, Parameters},
+        refusal::Refusal,
+    },
+    code::Code,
+    complaint::Asked,
+    kind::OperationKind,
+    operations::{PreviousPlan, UpdateError, UpdateRequest},
+};
+
+/// The body (Open Service Broker API 2.17, "Updating a Service Instance").
+#[derive(Deserialize)]
+struct UpdateBody {
+    #[serde(default)]
+    service_id: Option<String>,
+    #[serde(default)]
+    plan_id: Option<String>,
+    #[serde(default)]
+    context: Option<Value>,
+    #[serde(default)]
+    parameters: Option<Value>,
+    #[serde(default)]
+    previous_values: Option<PreviousValues>,
+    #[serde(default)]
+    maintenance_info: Option<MaintenanceInfo>,
+}
+
+#[derive(Deserialize)]
+struct PreviousValues {
+    #[serde(default)]
+    plan_id: Option<String>,
+}
+
+/// Changes a service instance.
+pub(super) async fn update(
+    door: Data<Door>,
+    Attended(attendance): Attended,
+    path: Path<String>,
+    query: Parameters,
+    body: Result<Bytes, Error>,
+) -> Result<HttpResponse, Refusal> {
+    let instance = incoming::instance_id(path.into_inner())?;
+    let body = incoming::body::<UpdateBody>(body)?;
+    let value = body.value;
+    check_context(value.context.as_ref())?;
+    let given = |id: Option<String>| id.filter(|id| !id.is_empty()).map(Into::into);
+    let request = UpdateRequest {
+        instance: instance.clone(),
+        service: required(value.service_id, "service_id")?.into(),
+        plan: given(value.plan_id),
+        previous: PreviousPlan(given(
+            value.previous_values.and_then(|values| values.plan_id),
+        )),
+        parameters: value.parameters,
+        maintenance_version: value.maintenance_info.and_then(|info| info.version),
+        patience: query.lenient_patience(),
+        body: body.raw,
+    };
+    let work = {
+        let (door, attendance) = (door.clone(), attendance.clone());
+        async move { Box::pin(door.operations.update(attendance, request)).await }
+    };
+    let asking = Asking {
+        door: &door,
+        attendance: &attendance,
+        instance: &instance,
+        asked: Some(Asked::Operation(OperationKind::Update)),
+    };
+    match door.lifecycle.finish(work).await {
+        Ok(Ok(started)) => Ok(accepted(started)),
+        Ok(Err(error)) => Err(refuse(error, &asking)),
+        Err(cut) => Err(asking.cut(cut)),
+    }
+}
+
+fn refuse(error: UpdateError, asking: &Asking<'_>) -> Refusal {
+    match error {
+        UpdateError::Catalog(fault) => not_in_catalog(fault),
+        UpdateError::AsyncRequired(error) => Refusal::async_required(error),
+        UpdateError::NotAnObject(error) => Refusal::malformed(format!("{error}.")),
+        UpdateError::Maintenance(conflict) => maintenance_conflict(conflict),
+        UpdateError::PlanUnknown => {
+            Refusal::malformed("plan_id missing: give it in the body of the request.")
+        }
+        UpdateError::PlanNotUpdatable => Refusal::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            Code::NotSupported,
+            "The plan of a service instance of this offering cannot be changed.",
+        )
+        .because(error),
+        UpdateError::Lock(error) => Refusal::out_of_time(error),
+        UpdateError::Count(error) => asking.count(error),
+        UpdateError::Quota(error) => Refusal::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            Code::Quota,
+            quota_text(&error),
+        )
+        .because(error),
+        UpdateError::Instance(fault) => asking.fault(fault),
+    }
+}

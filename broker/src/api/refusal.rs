@@ -1,0 +1,237 @@
+//! Errors as answers.
+
+use std::{error::Error, fmt, time::Duration};
+
+use actix_web::{
+    HttpResponse, ResponseError,
+    http::{
+        StatusCode,
+        header::{self, HeaderValue},
+    },
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    code::Code,
+    ids::InvalidId,
+    telemetry::{Chain, redact},
+};
+
+/// How soon a platform may try again after the broker ran out of time.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
+
+/// A request turned down: one half for the platform user, one for the operator.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    code: Code,
+    /// The word for machines, where the specification has one.
+    error: Option<&'static str>,
+    for_user: String,
+    for_operator: Option<Box<dyn Error + Send + Sync>>,
+    retry_after: Option<Duration>,
+    /// The half for the user is the adapter's own message.
+    adapter_spoke: bool,
+    /// The methods that the path knows.
+    allowed: Option<&'static str>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, code: Code, for_user: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            error: None,
+            for_user: for_user.into(),
+            for_operator: None,
+            retry_after: None,
+            adapter_spoke: false,
+            allowed: None,
+        }
+    }
+
+    /// With the word that the specification has for it.
+    pub(super) fn named(self, error: &'static str) -> Self {
+        Self {
+            error: Some(error),
+            ..self
+        }
+    }
+
+    /// The adapter's own message for the user.
+    pub(super) fn of_adapter(for_user: String) -> Self {
+        let mut refusal = Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Code::AdapterFailed,
+            for_user,
+        );
+        refusal.adapter_spoke = true;
+        refusal
+    }
+
+    /// With the cause, for the operator's log.
+    pub(super) fn because(self, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            for_operator: Some(error.into()),
+            ..self
+        }
+    }
+
+    pub(super) fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            Code::Unauthorized,
+            "Not authorized: give the broker's user name and password.",
+        )
+    }
+
+    pub(super) fn malformed(for_user: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Code::MalformedRequest, for_user)
+    }
+
+    pub(super) fn invalid_id(what: &str, error: InvalidId) -> Self {
+        Self::malformed(format!("The id of the {what} cannot be used: {error}.")).because(error)
+    }
+
+    pub(super) fn too_large(limit: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            Code::TooLarge,
+            format!("The body of the request is larger than {limit} bytes."),
+        )
+    }
+
+    pub(super) fn no_such_path() -> Self {
+        Self::new(StatusCode::NOT_FOUND, Code::Route, "There is no such path.")
+    }
+
+    pub(super) fn wrong_method(allowed: &'static str) -> Self {
+        let mut refusal = Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            Code::Route,
+            "This path does not know this method.",
+        );
+        refusal.allowed = Some(allowed);
+        refusal
+    }
+
+    pub(super) fn async_required(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            Code::AsyncRequired,
+            "This service plan requires client support for asynchronous service operations.",
+        )
+        .named("AsyncRequired")
+        .because(error)
+    }
+
+    pub(super) fn busy(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            Code::Busy,
+            "Another operation on this service instance is in progress. Try again when it has ended.",
+        )
+        .named("ConcurrencyError")
+        .because(error)
+    }
+
+    pub(super) fn out_of_time(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let mut refusal = Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            Code::OutOfTime,
+            "The request took too long and was stopped before anything was changed. Try again later.",
+        )
+        .because(error);
+        refusal.retry_after = Some(TRY_AGAIN);
+        refusal
+    }
+
+    pub(super) fn stopping(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let mut refusal = Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            Code::Stopping,
+            "The broker is being restarted. Try again in a moment.",
+        )
+        .because(error);
+        refusal.retry_after = Some(TRY_AGAIN);
+        refusal
+    }
+
+    pub(super) fn slow_client() -> Self {
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            Code::SlowClient,
+            "The request did not arrive in time.",
+        )
+    }
+
+    /// A mistake in how the application is put together.
+    pub(super) fn unattended() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Code::Internal,
+            "There was a problem completing your request.",
+        )
+    }
+
+    pub(super) fn with_code(self, code: Code) -> Self {
+        Self { code, ..self }
+    }
+
+    fn log(&self) {
+        let status = self.status.as_u16();
+        let code = self.code;
+        let cause = self.for_operator.as_ref().map_or_else(
+            || self.for_user.clone(),
+            |error| Chain(&**error).to_string(),
+        );
+        if self.adapter_spoke {
+            // The adapter has told the user what to do; nobody needs to be woken up.
+            tracing::warn!(%code, http.status = status, error = %cause, for_user = %redact(&self.for_user), "request refused");
+        } else if self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS {
+            tracing::error!(%code, http.status = status, error = %cause, "request refused");
+        } else {
+            tracing::info!(%code, http.status = status, error = %cause, "request refused");
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.code, self.status)
+    }
+}
+
+impl ResponseError for Refusal {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The one place where a failed request is logged.
+    fn error_response(&self) -> HttpResponse {
+        self.log();
+        let mut response = HttpResponse::build(self.status);
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Basic realm=\"on-demand-broker\"");
+            response.insert_header((header::WWW_AUTHENTICATE, challenge));
+        }
+        if let Some(allowed) = self.allowed {
+            response.insert_header((header::ALLOW, allowed));
+        }
+        if let Some(after) = self.retry_after {
+            response.insert_header((header::RETRY_AFTER, after.as_secs().to_string()));
+        }
+        let mut body = Map::new();
+        if let Some(error) = self.error {
+            body.insert("error".to_owned(), Value::from(error));
+        }
+        // Gone means gone: platforms expect an empty object.
+        if self.status != StatusCode::GONE {
+            body.insert(
+                "description".to_owned(),
+                Value::from(self.for_user.as_str()),
+            );
+        }
+        response.json(body)
+    }
+}

@@ -1,0 +1,77 @@
+//! Credentials for an app, or for a key.
+
+use odb_adapter_sdk::protocol::{Binding, RequestParameters};
+use serde_json::Value;
+
+use super::{Attendance, LockTimeout, NotAnObject, Operations, provision::object};
+use crate::{
+    bosh::{BindingOrder, Fault},
+    ids::{BindingId, InstanceId, OfferingId, PlanId},
+    offering::CatalogFault,
+};
+
+/// A request for credentials (Open Service Broker API 2.17, "Binding").
+#[derive(Debug)]
+pub struct BindRequest {
+    /// The service instance.
+    pub instance: InstanceId,
+    /// The id that the platform chose.
+    pub binding: BindingId,
+    /// The offering.
+    pub service: OfferingId,
+    /// The plan.
+    pub plan: PlanId,
+    /// The user's parameters; absent and null are the same.
+    pub parameters: Option<Value>,
+    /// An agent that makes backups wants to bind.
+    pub for_backup_agent: bool,
+    /// The whole body, for the adapter.
+    pub body: RequestParameters,
+}
+
+/// Why there are no credentials.
+#[derive(Debug, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "each variant wraps an error that says it, or has its text"
+)]
+pub enum BindError {
+    #[error(transparent)]
+    Catalog(#[from] CatalogFault),
+    #[error(transparent)]
+    NotAnObject(#[from] NotAnObject),
+    #[error("the service does not support bindings of backup agents")]
+    BackupAgent,
+    #[error(transparent)]
+    Lock(#[from] LockTimeout),
+    #[error(transparent)]
+    Instance(#[from] Fault),
+}
+
+impl Operations {
+    /// Makes credentials.
+    #[tracing::instrument(name = "bind", skip_all, fields(binding.id = %request.binding))]
+    pub async fn bind(
+        &self,
+        attendance: Attendance,
+        request: BindRequest,
+    ) -> Result<Binding, BindError> {
+        self.check_in_catalog(&request.service, &request.plan)?;
+        object(request.parameters.as_ref(), "parameters")?;
+        if request.for_backup_agent {
+            return Err(BindError::BackupAgent);
+        }
+        let _turn = self
+            .locks
+            .acquire(&request.instance, attendance.deadline)
+            .await?;
+        let order = BindingOrder {
+            instance: request.instance,
+            binding: request.binding,
+            parameters: request.body,
+            request: attendance.request,
+            deadline: attendance.deadline,
+        };
+        Ok(self.instances.bind(&order).await?)
+    }
+}

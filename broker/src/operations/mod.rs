@@ -1,0 +1,160 @@
+//! What can be done to service instances: one file each, each reads as the list of its steps.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `provision`, `update`, `deprovision`, `bind`, `unbind`, `last_operation` | the operations |
+//! | `counting` | how many instances there are, for quotas |
+//! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
+//! | `locks` | one instance at a time, all instances at once |
+
+mod bind;
+mod counting;
+mod deprovision;
+mod last_operation;
+mod lifecycle;
+mod locks;
+mod provision;
+mod unbind;
+mod update;
+
+use std::sync::Arc;
+
+use odb_platform::{
+    cloud_controller::CloudController,
+    http::{Call, Deadline},
+};
+
+use crate::{
+    bosh::Instances,
+    config::Offering,
+    ids::{InstanceId, OfferingId, PlanId, RequestId},
+    offering::{CatalogFault, MaintenanceConflict},
+};
+use counting::Counting;
+use locks::Locks;
+
+pub use bind::{BindError, BindRequest};
+pub use counting::CountError;
+pub use deprovision::{DeprovisionError, DeprovisionRequest, Deprovisioned};
+pub use last_operation::LastOperationRequest;
+pub use lifecycle::{Cut, Lifecycle};
+pub use provision::{ProvisionError, ProvisionRequest, Provisioned};
+pub use unbind::{UnbindError, UnbindRequest};
+pub use update::{PreviousPlan, UpdateError, UpdateRequest};
+
+/// Does what platform users ask for.
+#[derive(Clone, Debug)]
+pub struct Operations {
+    instances: Instances,
+    offering: Arc<Offering>,
+    counting: Option<Counting>,
+    locks: Locks,
+}
+
+/// What every request carries.
+#[derive(Clone, Debug)]
+pub struct Attendance {
+    /// The request's id, which users quote and the log has.
+    pub request: RequestId,
+    /// When the answer is due.
+    pub deadline: Deadline,
+}
+
+/// The platform is ready to wait for an operation (`accepts_incomplete=true`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It polls until the operation has ended.
+    Waits,
+    /// It wants a finished answer, which no operation here can give.
+    None,
+}
+
+/// The platform did not offer to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the platform did not send `accepts_incomplete=true`, and every operation takes longer than a request"
+)]
+pub struct AsyncRequired;
+
+impl Patience {
+    fn required(self) -> Result<(), AsyncRequired> {
+        match self {
+            Self::Waits => Ok(()),
+            Self::None => Err(AsyncRequired),
+        }
+    }
+}
+
+/// The parameters of a request are no JSON object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{member}` is not a JSON object")]
+pub struct NotAnObject {
+    /// Which member of the body.
+    pub member: &'static str,
+}
+
+impl Operations {
+    /// Operations on the instances of one offering. Without a Cloud Controller nothing is counted.
+    pub fn new(
+        instances: Instances,
+        offering: Arc<Offering>,
+        cloud_controller: Option<CloudController>,
+    ) -> Self {
+        let counting = cloud_controller.map(|source| Counting::new(source, offering.clone()));
+        Self {
+            instances,
+            offering,
+            counting,
+            locks: Locks::default(),
+        }
+    }
+
+    /// What is offered.
+    pub fn offering(&self) -> &Offering {
+        &self.offering
+    }
+
+    fn check_in_catalog(&self, service: &OfferingId, plan: &PlanId) -> Result<(), CatalogFault> {
+        self.check_service(service)?;
+        match self.offering.plan(plan) {
+            Some(_) => Ok(()),
+            None => Err(CatalogFault::UnknownPlan { plan: plan.clone() }),
+        }
+    }
+
+    fn check_service(&self, service: &OfferingId) -> Result<(), CatalogFault> {
+        if *service == self.offering.id {
+            Ok(())
+        } else {
+            Err(CatalogFault::UnknownService {
+                service: service.clone(),
+            })
+        }
+    }
+
+    fn check_maintenance_version(
+        &self,
+        plan: &PlanId,
+        version: Option<&str>,
+    ) -> Result<(), MaintenanceConflict> {
+        let known = self
+            .offering
+            .plan(plan)
+            .and_then(|plan| plan.maintenance_info.version.as_deref());
+        crate::offering::check_maintenance_version(known, version)
+    }
+}
+
+impl Attendance {
+    fn call(&self) -> Call {
+        Call::until(self.deadline).with_request_id(self.request.as_str())
+    }
+}
+
+/// The lock on an instance was not to be had in the request's time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("another request on service instance `{instance}` took too long")]
+pub struct LockTimeout {
+    /// The instance.
+    pub instance: InstanceId,
+}

@@ -1,0 +1,146 @@
+//! A new service instance.
+
+use serde_json::{Map, Value, json};
+
+use odb_adapter_sdk::protocol::RequestParameters;
+
+use super::{
+    AsyncRequired, Attendance, CountError, LockTimeout, NotAnObject, Operations, Patience,
+};
+use crate::{
+    bosh::{Fault, Found, Order, Started},
+    ids::{InstanceId, OfferingId, PlanId},
+    offering::{CatalogFault, MaintenanceConflict, QuotaExceeded},
+};
+
+/// An order for a new service instance (Open Service Broker API 2.17, "Provisioning").
+#[derive(Debug)]
+pub struct ProvisionRequest {
+    /// The id that the platform chose.
+    pub instance: InstanceId,
+    /// The offering.
+    pub service: OfferingId,
+    /// The plan.
+    pub plan: PlanId,
+    /// The user's parameters; absent and null are the same.
+    pub parameters: Option<Value>,
+    /// The organization, deprecated and still sent.
+    pub organization: Option<String>,
+    /// The space, deprecated and still sent.
+    pub space: Option<String>,
+    /// The version of the plan as the platform knows it.
+    pub maintenance_version: Option<String>,
+    /// Whether the platform waits.
+    pub patience: Patience,
+    /// The whole body, for the adapter.
+    pub body: RequestParameters,
+}
+
+/// What came of an order.
+#[derive(Debug)]
+pub enum Provisioned {
+    /// It is being made.
+    Started(Started),
+    /// The same order made it before.
+    Exists {
+        /// Where users manage it.
+        dashboard_url: Option<String>,
+        /// What the adapter says of it.
+        labels: Map<String, Value>,
+    },
+}
+
+/// Why nothing is being made.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant wraps an error that says it")]
+pub enum ProvisionError {
+    #[error(transparent)]
+    Catalog(#[from] CatalogFault),
+    #[error(transparent)]
+    AsyncRequired(#[from] AsyncRequired),
+    #[error(transparent)]
+    NotAnObject(#[from] NotAnObject),
+    #[error(transparent)]
+    Maintenance(#[from] MaintenanceConflict),
+    #[error(transparent)]
+    Lock(#[from] LockTimeout),
+    #[error(transparent)]
+    Count(#[from] CountError),
+    #[error(transparent)]
+    Quota(#[from] QuotaExceeded),
+    #[error(transparent)]
+    Instance(#[from] Fault),
+}
+
+impl Operations {
+    /// Makes a new service instance. The order of the checks is that of `spec/contracts/broker-behaviour.md` §3.3.
+    #[tracing::instrument(name = "provision", skip_all, fields(plan.id = %request.plan))]
+    pub async fn provision(
+        &self,
+        attendance: Attendance,
+        request: ProvisionRequest,
+    ) -> Result<Provisioned, ProvisionError> {
+        self.check_in_catalog(&request.service, &request.plan)?;
+        request.patience.required()?;
+        let parameters = object(request.parameters.as_ref(), "parameters")?;
+        self.check_maintenance_version(&request.plan, request.maintenance_version.as_deref())?;
+
+        let _turn = self
+            .locks
+            .acquire(&request.instance, attendance.deadline)
+            .await?;
+        let identity = json!({
+            "service_id": request.service,
+            "plan_id": request.plan,
+            "organization_guid": request.organization,
+            "space_guid": request.space,
+            "parameters": parameters,
+        });
+        let order = Order {
+            instance: request.instance,
+            plan: request.plan,
+            parameters: request.body,
+            identity,
+            request: attendance.request.clone(),
+            deadline: attendance.deadline,
+        };
+        let vacancy = match self.instances.find(&order).await? {
+            Found::Vacant(vacancy) => vacancy,
+            Found::InProgress(started) => return Ok(Provisioned::Started(started)),
+            Found::Completed {
+                dashboard_url,
+                labels,
+            } => {
+                return Ok(Provisioned::Exists {
+                    dashboard_url,
+                    labels,
+                });
+            }
+        };
+        let _place = match &self.counting {
+            Some(counting) => Some(
+                counting
+                    .reserve(&self.instances, &attendance, &order.instance, &order.plan)
+                    .await?,
+            ),
+            None => None,
+        };
+        Ok(Provisioned::Started(
+            self.instances.create(&order, vacancy).await?,
+        ))
+    }
+}
+
+/// A member that has to be an object if it is there; absent and null are an empty one.
+pub(super) fn object(
+    value: Option<&Value>,
+    member: &'static str,
+) -> Result<Map<String, Value>, NotAnObject> {
+    match value {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(map)) => Ok(map.clone()),
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            Err(NotAnObject { member })
+        }
+    }
+}
