@@ -1,1 +1,50 @@
 //! The black-box suite: binaries of this project, spoken to as their users would, against the sandbox.
+//!
+//! This library is the workshop of its tests. [`Foundation`] starts a sandbox of its own for each test, [`Broker`] a
+//! broker on it, [`Platform`] orders from that broker, [`Director`] shows what became of it, [`Redis`] uses it.
+//! What a test starts ends with it; when the test fails, its logs are printed.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `binaries` | where the executables are |
+//! | `process` | a child that never outlives its test |
+//! | `foundation`, `broker`, `broker_configuration`, `adapters` | what is started |
+//! | `platform`, `answer`, `raw_client`, `cf`, `redis` | who speaks to it |
+//! | `director`, `process_table` | who looks at what became of it |
+//! | `eventually` | waiting for a condition |
+
+#![expect(
+    clippy::panic,
+    reason = "what a test needs and does not get ends that test"
+)]
+
+mod adapters;
+mod answer;
+mod binaries;
+mod broker;
+mod broker_configuration;
+mod cf;
+mod director;
+mod eventually;
+mod foundation;
+mod platform;
+mod process;
+mod process_table;
+mod raw_client;
+mod redis;
+mod trust;
+
+pub use adapters::Adapters;
+pub use answer::Answer;
+pub use binaries::Binaries;
+pub use broker::{Broker, LogLine};
+pub use broker_configuration::BrokerConfiguration;
+pub use cf::{Cf, CfOutput};
+pub use director::Director;
+pub use eventually::eventually;
+pub use foundation::{Foundation, FoundationSetup};
+pub use platform::{Ended, Order, Platform, new_id};
+pub use process::Process;
+pub use process_table::{ProcessTable, RunningProcess};
+pub use raw_client::RawClient;
+pub use redis::Redis;

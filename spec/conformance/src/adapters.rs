@@ -1,0 +1,80 @@
+//! Adapters that misbehave: shell scripts, made by a test for itself.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use crate::Binaries;
+
+/// Makes adapters in a folder of its own.
+#[derive(Clone, Debug)]
+pub struct Adapters {
+    folder: PathBuf,
+    redis: PathBuf,
+}
+
+impl Adapters {
+    pub(crate) fn new(folder: &Path, binaries: &Binaries) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            redis: binaries.path("redis-service-adapter"),
+        }
+    }
+
+    /// An adapter that runs `script` for every call. The script is Bash; it finds
+    ///
+    /// - `$1`: the subcommand, and on stdin the document of the protocol;
+    /// - `$input`: that document once `read_input` has been called;
+    /// - `$folder`: the test's folder;
+    /// - `as_redis`: answers as the real adapter, after `read_input`.
+    pub fn script(&self, script: &str) -> PathBuf {
+        let text = format!(
+            r#"#!/bin/bash
+folder='{folder}'
+read_input() {{ input=$(cat); }}
+call=$1
+as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
+{script}
+"#,
+            folder = self.folder.display(),
+            redis = self.redis.display(),
+        );
+        let path = self.folder.join("adapter");
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o755)
+            .open(&path)
+            .expect("a test makes one adapter");
+        file.write_all(text.as_bytes())
+            .expect("the folder is our own");
+        path
+    }
+
+    /// An adapter that, asked for a manifest, notes in the file `entered` that it has begun, waits until the file
+    /// `gate` is there, and then answers as the real one.
+    pub fn gated(&self) -> PathBuf {
+        self.script(
+            r#"read_input
+if [[ $call == generate-manifest ]]; then
+  echo "$$" >>"$folder/entered"
+  until [[ -e $folder/gate ]]; do sleep 0.02; done
+fi
+as_redis"#,
+        )
+    }
+
+    /// Lets the adapters at the gate go on.
+    pub fn open_gate(&self) {
+        fs::write(self.folder.join("gate"), "").expect("the folder is our own");
+    }
+
+    /// How many adapters have come to the gate.
+    pub fn at_gate(&self) -> usize {
+        let noted = fs::read_to_string(self.folder.join("entered")).unwrap_or_default();
+        noted.lines().count()
+    }
+}

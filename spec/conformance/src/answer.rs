@@ -1,0 +1,81 @@
+//! What the broker has answered.
+
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+/// An answer, read to its end.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as it came.
+    pub text: String,
+}
+
+impl Answer {
+    pub(crate) async fn read(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.expect("the answer is complete");
+        Self {
+            status,
+            headers,
+            text,
+        }
+    }
+
+    /// The body. One that is no JSON, or does not say so, fails the test.
+    pub fn json(&self) -> Value {
+        assert_eq!(
+            self.header("content-type"),
+            "application/json",
+            "the answer is no JSON: {self:?}"
+        );
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|error| panic!("the answer is no JSON ({error}): {self:?}"))
+    }
+
+    /// The text for the platform user.
+    pub fn description(&self) -> String {
+        self.text_member("description")
+    }
+
+    /// The word for machines.
+    pub fn error(&self) -> String {
+        self.text_member("error")
+    }
+
+    /// The broker's id of the request.
+    pub fn request_id(&self) -> String {
+        self.header("x-request-id").to_owned()
+    }
+
+    /// A header, empty when it is not there.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+
+    /// The token of an operation that was accepted; any other answer fails the test.
+    pub fn accepted(&self) -> String {
+        self.expect_status(202);
+        self.text_member("operation")
+    }
+
+    /// Fails the test when the status is another one.
+    pub fn expect_status(&self, status: u16) -> &Self {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+
+    fn text_member(&self, name: &str) -> String {
+        let body = self.json();
+        let member = body[name].as_str();
+        member
+            .unwrap_or_else(|| panic!("the answer has no `{name}`: {self:?}"))
+            .to_owned()
+    }
+}

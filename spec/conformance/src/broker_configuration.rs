@@ -1,0 +1,199 @@
+//! The `broker.yml` of a broker under test: that of `manifests/sandbox`, and what the test has different.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use odb_adapter_sdk::yaml;
+use serde_json::{Value, json};
+
+use crate::{Broker, Foundation, new_id};
+
+const PORT: u16 = 8080;
+const USERNAME: &str = "broker";
+
+/// A `broker.yml` in the making.
+#[derive(Clone, Debug)]
+pub struct BrokerConfiguration<'f> {
+    foundation: &'f Foundation,
+    document: Value,
+    password: String,
+    command_line: String,
+}
+
+impl<'f> BrokerConfiguration<'f> {
+    pub(crate) fn new(foundation: &'f Foundation) -> Self {
+        let mut document: Value = yaml::from_str(&Foundation::manifest("redis-broker.yml"))
+            .expect("it is a broker.yml but for its placeholders");
+        let password = new_id();
+        fill(&mut document, &values(foundation, &password));
+        Self {
+            foundation,
+            document,
+            password,
+            command_line: "serve --config FILE".to_owned(),
+        }
+    }
+
+    /// With another value at a JSON pointer, for example `/broker/password`. `Value::Null` is as good as nothing.
+    #[must_use]
+    pub fn with(mut self, pointer: &str, value: Value) -> Self {
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer has slashes");
+        let parent = self.document.pointer_mut(parent);
+        let parent = parent.unwrap_or_else(|| panic!("there is nothing at `{pointer}`"));
+        match parent.as_object_mut() {
+            Some(section) => {
+                section.insert(key.to_owned(), value);
+            }
+            None => panic!("`{pointer}` is not in a section"),
+        }
+        self
+    }
+
+    /// With another adapter.
+    #[must_use]
+    pub fn with_adapter(self, executable: &Path) -> Self {
+        let path = executable.display().to_string();
+        self.with("/service_adapter/path", path.into())
+    }
+
+    /// With less time for a request than the 55 seconds that a real platform allows.
+    #[must_use]
+    pub fn with_request_budget(self, seconds: u64) -> Self {
+        self.with(
+            "/broker/timings",
+            json!({ "request_budget_in_seconds": seconds }),
+        )
+    }
+
+    /// With a password of the test's choice.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        password.clone_into(&mut self.password);
+        self.with("/broker/password", password.into())
+    }
+
+    /// Without TLS.
+    #[must_use]
+    pub fn with_plain_http(self) -> Self {
+        self.with("/broker/tls", Value::Null)
+    }
+
+    /// Without quotas; nothing is asked of the Cloud Controller then.
+    #[must_use]
+    pub fn without_quotas(mut self) -> Self {
+        for plan in self.plans_mut() {
+            plan["quotas"] = Value::Null;
+        }
+        self.with("/service_catalog/global_quotas", Value::Null)
+    }
+
+    /// With a limit of instances of every plan.
+    #[must_use]
+    pub fn with_plan_limit(mut self, limit: u64) -> Self {
+        for plan in self.plans_mut() {
+            plan["quotas"] = json!({ "service_instance_limit": limit });
+        }
+        self
+    }
+
+    /// With errands of our own choice, for every plan: `post_deploy` and `pre_delete`.
+    #[must_use]
+    pub fn with_lifecycle_errands(mut self, errands: &Value) -> Self {
+        for plan in self.plans_mut() {
+            plan["lifecycle_errands"] = errands.clone();
+        }
+        self
+    }
+
+    /// With another command line than `serve --config FILE`; `FILE` stands for the configuration.
+    #[must_use]
+    pub fn with_command_line(self, command_line: &str) -> Self {
+        Self {
+            command_line: command_line.to_owned(),
+            ..self
+        }
+    }
+
+    /// Starts a broker with it and waits until it answers.
+    pub async fn start(self) -> Broker {
+        let scheme = if self.document["broker"]["tls"].is_null() {
+            "http"
+        } else {
+            "https"
+        };
+        let url = format!(
+            "{scheme}://{}:{PORT}",
+            self.foundation.description().broker_address
+        );
+        let platform = self.foundation.platform(&url, USERNAME, &self.password);
+        let file = self.write("broker.yml").display().to_string();
+        let arguments = self.command_line.split_whitespace();
+        let arguments = arguments.map(|word| word.replace("FILE", &file)).collect();
+        Broker::start(self.foundation, arguments, url, platform, self.password).await
+    }
+
+    /// Writes it to the foundation's folder without starting anything.
+    pub fn write(&self, name: &str) -> PathBuf {
+        let file = self.foundation.folder().join(name);
+        // JSON is YAML.
+        let text = format!("{:#}", self.document);
+        fs::write(&file, text).expect("the folder is our own");
+        file
+    }
+
+    fn plans_mut(&mut self) -> &mut Vec<Value> {
+        self.document["service_catalog"]["plans"]
+            .as_array_mut()
+            .expect("the manifest has plans")
+    }
+}
+
+/// What `scripts/try` puts in place of the words between @ signs.
+fn values(foundation: &Foundation, password: &str) -> Vec<(&'static str, String)> {
+    let known = foundation.description();
+    let authority = fs::read_to_string(&known.ca_certificate).expect("the sandbox has written it");
+    let state = foundation.state();
+    let file = |name| state.join(name).display().to_string();
+    let adapter = foundation.binaries().path("redis-service-adapter");
+    let (director, controller) = (&known.director, &known.cloud_controller);
+    vec![
+        ("@BROKER_ADDRESS@", known.broker_address.clone()),
+        ("@BROKER_USERNAME@", USERNAME.to_owned()),
+        ("@BROKER_PASSWORD@", password.to_owned()),
+        ("@BROKER_CERTIFICATE_FILE@", file("broker.crt")),
+        ("@BROKER_KEY_FILE@", file("broker.key")),
+        ("@CA_CERTIFICATE@", authority),
+        ("@DIRECTOR_URL@", director.url.clone()),
+        ("@DIRECTOR_CLIENT_ID@", director.team_client.id.clone()),
+        (
+            "@DIRECTOR_CLIENT_SECRET@",
+            director.team_client.secret.clone(),
+        ),
+        ("@CLOUD_CONTROLLER_URL@", controller.url.clone()),
+        ("@CF_UAA_URL@", controller.uaa_url.clone()),
+        ("@CF_CLIENT_ID@", controller.broker_client.id.clone()),
+        (
+            "@CF_CLIENT_SECRET@",
+            controller.broker_client.secret.clone(),
+        ),
+        ("@ADAPTER@", adapter.display().to_string()),
+    ]
+}
+
+fn fill(value: &mut Value, values: &[(&str, String)]) {
+    match value {
+        Value::String(text) => {
+            for (placeholder, value) in values {
+                if text.contains(placeholder) {
+                    *text = text.replace(placeholder, value);
+                }
+            }
+            assert!(!text.starts_with('@'), "nobody knows `{text}`");
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, values)),
+        Value::Object(members) => members.values_mut().for_each(|member| fill(member, values)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,115 @@
+//! The Director, as its administrator sees it.
+
+use reqwest::RequestBuilder;
+use serde_json::Value;
+
+use crate::foundation::DirectorAccess;
+
+/// Looks at everything, and changes nothing.
+#[derive(Clone, Debug)]
+pub struct Director {
+    http: reqwest::Client,
+    access: DirectorAccess,
+}
+
+/// The type of the configs in which the broker remembers operations.
+const MARKER: &str = "odb-operation";
+
+impl Director {
+    pub(crate) fn new(http: reqwest::Client, access: &DirectorAccess) -> Self {
+        Self {
+            http,
+            access: access.clone(),
+        }
+    }
+
+    /// The names of all deployments.
+    pub async fn deployments(&self) -> Vec<String> {
+        let deployments = self.list("/deployments").await;
+        let names = deployments.iter().filter_map(|row| row["name"].as_str());
+        names.map(str::to_owned).collect()
+    }
+
+    /// All tasks, the oldest first.
+    pub async fn tasks(&self) -> Vec<Value> {
+        let mut tasks = self.list("/tasks?verbose=2").await;
+        tasks.sort_by_key(|task| task["id"].as_u64());
+        tasks
+    }
+
+    /// What all tasks are about, in their order: `create deployment`, `run errand …`, each with its state.
+    pub async fn history(&self) -> Vec<String> {
+        let tasks = self.tasks().await;
+        let told = tasks.iter().map(|task| {
+            let text = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
+            format!("{}: {}", text("description"), text("state"))
+        });
+        told.collect()
+    }
+
+    /// The latest version of every config but the cloud config that the foundation has from the beginning.
+    pub async fn configs(&self) -> Vec<Value> {
+        let mut configs = self.list("/configs?latest=true").await;
+        configs.retain(|config| config["type"] != "cloud" || config["name"] != "default");
+        configs
+    }
+
+    /// What the broker remembers of an instance.
+    pub async fn marker(&self, instance: &str) -> Option<Value> {
+        let configs = self.configs().await;
+        let marker = configs.into_iter().find(|config| {
+            let name = config["name"].as_str().unwrap_or_default();
+            config["type"] == MARKER && name.contains(instance)
+        })?;
+        let content = marker["content"].as_str().unwrap_or_default();
+        Some(serde_json::from_str(content).expect("a marker is JSON"))
+    }
+
+    /// The addresses of a deployment's VMs.
+    pub async fn addresses(&self, deployment: &str) -> Vec<String> {
+        let vms = self.list(&format!("/deployments/{deployment}/vms")).await;
+        let addresses = vms.iter().filter_map(|vm| vm["ips"][0].as_str());
+        addresses.map(str::to_owned).collect()
+    }
+
+    /// Fails the test unless the Director has never been given anything to do, and knows no more than at first.
+    pub async fn expect_untouched(&self) {
+        assert_eq!(self.deployments().await, Vec::<String>::new());
+        assert_eq!(self.history().await, Vec::<String>::new());
+        assert_eq!(self.configs().await, Vec::<Value>::new());
+    }
+
+    async fn list(&self, path: &str) -> Vec<Value> {
+        let token = self.token().await;
+        let request = self.http.get(format!("{}{path}", self.access.url));
+        let list = json(request.bearer_auth(token)).await;
+        match list {
+            Value::Array(items) => items,
+            other => panic!("`{path}` is no list: {other}"),
+        }
+    }
+
+    async fn token(&self) -> String {
+        let client = &self.access.admin_client;
+        let request = self
+            .http
+            .post(format!("{}/oauth/token", self.access.uaa_url))
+            .basic_auth(&client.id, Some(&client.secret))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .header("Accept", "application/json")
+            .body("grant_type=client_credentials");
+        let token = json(request).await;
+        token["access_token"]
+            .as_str()
+            .expect("the UAA knows the administrator")
+            .to_owned()
+    }
+}
+
+async fn json(request: RequestBuilder) -> Value {
+    let response = request.send().await.expect("the sandbox answers");
+    let (status, url) = (response.status(), response.url().clone());
+    let text = response.text().await.expect("the answer is complete");
+    assert_eq!(status, 200, "{url}: {text}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{url} is no JSON ({error}): {text}"))
+}

@@ -1,0 +1,249 @@
+//! A sandbox of the test's own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use odb_adapter_sdk::yaml;
+use rustls::ClientConfig;
+use serde::Deserialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{
+    Adapters, Binaries, BrokerConfiguration, Cf, Director, Platform, Process, eventually, trust,
+};
+
+const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
+
+/// Everything is up within a second; a busy machine takes its time.
+const START_LIMIT: Duration = Duration::from_mins(1);
+
+/// A running sandbox: Director, Cloud Controller, a UAA for each, and what they have started.
+#[derive(Debug)]
+pub struct Foundation {
+    binaries: Binaries,
+    description: Description,
+    http: reqwest::Client,
+    tls: ClientConfig,
+    sandbox: Process,
+    // Last, for the others have files there.
+    folder: TempDir,
+}
+
+/// What is different from `manifests/sandbox/foundation.yml`, beside shorter pauses.
+#[derive(Clone, Debug)]
+pub struct FoundationSetup {
+    settings: Value,
+}
+
+/// `foundation.json`, which the sandbox writes.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Description {
+    pub(crate) ca_certificate: PathBuf,
+    pub(crate) director: DirectorAccess,
+    pub(crate) cloud_controller: CloudControllerAccess,
+    pub(crate) broker_address: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct DirectorAccess {
+    pub(crate) url: String,
+    pub(crate) uaa_url: String,
+    pub(crate) team_client: Client,
+    pub(crate) admin_client: Client,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct CloudControllerAccess {
+    pub(crate) url: String,
+    pub(crate) uaa_url: String,
+    pub(crate) broker_client: Client,
+    pub(crate) organization: Place,
+    pub(crate) space: Place,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Client {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) guid: String,
+}
+
+impl Foundation {
+    /// A foundation that is in a hurry.
+    pub async fn start() -> Self {
+        Self::setup().start().await
+    }
+
+    /// A foundation of which something is different.
+    pub fn setup() -> FoundationSetup {
+        let settings = yaml::from_str(&Self::manifest("foundation.yml"))
+            .expect("it is the configuration of a foundation");
+        FoundationSetup { settings }
+            .with("/cloud_controller/broker_polling_interval", "100ms")
+            .with("/cloud_controller/mitigation_delay", "50ms")
+            .with("/director/durations/lock_wait", "2s")
+            .with("/director/durations/step", "10ms")
+    }
+
+    /// The configuration of a broker that sells Redis here, by the real adapter.
+    pub fn broker(&self) -> BrokerConfiguration<'_> {
+        BrokerConfiguration::new(self)
+    }
+
+    /// The Director, as its administrator sees it.
+    pub fn director(&self) -> Director {
+        Director::new(self.http.clone(), &self.description.director)
+    }
+
+    /// The Cloud Controller, through the command line.
+    pub fn cf(&self) -> Cf {
+        Cf::new(
+            self.binaries.path("odb-sandbox"),
+            self.state().join("foundation.json"),
+        )
+    }
+
+    /// Somewhere to put adapters that misbehave.
+    pub fn adapters(&self) -> Adapters {
+        Adapters::new(self.folder.path(), &self.binaries)
+    }
+
+    /// Starts the broker's executable with these arguments, whatever comes of it.
+    pub fn broker_process(&self, arguments: &[&str]) -> Process {
+        let mut command = Command::new(self.binaries.path("on-demand-broker"));
+        command.args(arguments);
+        Process::start("broker", &mut command, self.folder.path())
+    }
+
+    /// A folder for the test's files, which ends with the test.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Nobody answers any more, neither Director nor Cloud Controller, though connections are taken.
+    pub async fn freeze(&self) {
+        self.sandbox.freeze().await;
+    }
+
+    /// They answer again, first what they were asked in between.
+    pub fn thaw(&self) {
+        self.sandbox.thaw();
+    }
+
+    /// The process id of the sandbox.
+    pub fn id(&self) -> u32 {
+        self.sandbox.id()
+    }
+
+    /// The secret with which the broker authenticates to the Director's UAA.
+    pub fn director_secret(&self) -> &str {
+        &self.description.director.team_client.secret
+    }
+
+    /// The secret with which the broker authenticates to the Cloud Controller's UAA.
+    pub fn cloud_controller_secret(&self) -> &str {
+        &self.description.cloud_controller.broker_client.secret
+    }
+
+    pub(crate) fn platform(&self, url: &str, username: &str, password: &str) -> Platform {
+        Platform::new(
+            self.http.clone(),
+            url,
+            (username, password),
+            &self.description.cloud_controller,
+        )
+    }
+
+    pub(crate) fn binaries(&self) -> &Binaries {
+        &self.binaries
+    }
+
+    pub(crate) fn description(&self) -> &Description {
+        &self.description
+    }
+
+    pub(crate) fn http(&self) -> &reqwest::Client {
+        &self.http
+    }
+
+    pub(crate) fn tls(&self) -> &ClientConfig {
+        &self.tls
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.folder.path().join("foundation")
+    }
+
+    pub(crate) fn manifest(name: &str) -> String {
+        fs::read_to_string(Path::new(MANIFESTS).join(name)).expect("it is part of the project")
+    }
+}
+
+impl FoundationSetup {
+    /// With another value at a JSON pointer.
+    #[must_use]
+    fn with(mut self, pointer: &str, value: &str) -> Self {
+        let (section, key) = pointer.rsplit_once('/').expect("a pointer has slashes");
+        let section = self.settings.pointer_mut(section);
+        section.expect("`foundation.yml` has this section")[key] = value.into();
+        self
+    }
+
+    /// With a Director whose instances take this long for each step of an update, for example `300ms`.
+    #[must_use]
+    pub fn with_steps_of(self, duration: &str) -> Self {
+        self.with("/director/durations/step", duration)
+    }
+
+    /// Starts it.
+    pub async fn start(self) -> Foundation {
+        let binaries = Binaries::find();
+        let folder = tempfile::Builder::new()
+            .prefix("odb-story.")
+            .tempdir()
+            .expect("tests may write temporary files");
+        let (state, config) = (
+            folder.path().join("foundation"),
+            folder.path().join("foundation.yml"),
+        );
+        // JSON is YAML.
+        fs::write(&config, format!("{:#}", self.settings)).expect("the folder is our own");
+        let mut command = Command::new(binaries.path("odb-sandbox"));
+        command
+            .args(["up", "--config"])
+            .arg(&config)
+            .arg("--state")
+            .arg(&state)
+            .arg("--jobs")
+            .arg(Path::new(MANIFESTS).join("jobs"));
+        let mut sandbox = Process::start("sandbox", &mut command, folder.path());
+        let described = eventually("the sandbox is ready", START_LIMIT, async || {
+            assert!(sandbox.is_running(), "the sandbox has ended");
+            let output = sandbox.output();
+            let ready = output.lines().find_map(|line| line.strip_prefix("ready "));
+            ready.map(PathBuf::from).ok_or(output)
+        })
+        .await;
+        let description = fs::read(described).expect("it is there when the sandbox is ready");
+        let description: Description =
+            serde_json::from_slice(&description).expect("the sandbox describes itself");
+        let tls = trust::client_tls(&description.ca_certificate);
+        Foundation {
+            binaries,
+            http: trust::http_client(tls.clone()),
+            tls,
+            description,
+            sandbox,
+            folder,
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Somebody who orders from the broker, as a platform does (Open Service Broker API 2.17).
+
+use std::time::Duration;
+
+use reqwest::{Method, Request, RequestBuilder};
+use serde_json::{Value, json};
+use url::{Position, Url};
+
+use crate::{Answer, eventually, foundation::CloudControllerAccess};
+
+/// The offering and the plan of `manifests/sandbox/redis-broker.yml` that is ordered unless a test says otherwise.
+const SERVICE: &str = "0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10";
+const SMALL: &str = "3b7e1f52-0f0c-4c55-8a5b-6f1f6a9c2d21";
+
+/// How long an operation may take. Most take a second.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// What most platforms announce.
+const API_VERSION: &str = "2.17";
+
+/// A platform with its broker's credentials.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    http: reqwest::Client,
+    url: String,
+    username: String,
+    password: String,
+    organization: String,
+    space: String,
+}
+
+/// What is ordered.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The body of the request.
+    pub body: Value,
+    /// The query of the request.
+    pub query: String,
+}
+
+/// How an operation has ended, and what was told on the way.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// `succeeded`, `failed`, or `gone` where the instance is.
+    pub state: String,
+    /// Each description once, in the order of their first appearance.
+    pub descriptions: Vec<String>,
+}
+
+/// An id that nothing else has.
+pub fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+impl Ended {
+    /// What was told last.
+    pub fn last_description(&self) -> &str {
+        self.descriptions.last().map_or("", String::as_str)
+    }
+}
+
+impl Order {
+    /// The plan `small` without parameters.
+    pub fn small() -> Self {
+        Self {
+            body: json!({ "service_id": SERVICE, "plan_id": SMALL }),
+            query: "accepts_incomplete=true".to_owned(),
+        }
+    }
+
+    /// With parameters.
+    #[must_use]
+    pub fn with_parameters(self, parameters: Value) -> Self {
+        self.with("parameters", parameters)
+    }
+
+    /// With a member of the body.
+    #[must_use]
+    pub fn with(mut self, member: &str, value: Value) -> Self {
+        self.body[member] = value;
+        self
+    }
+
+    /// Without a member of the body.
+    #[must_use]
+    pub fn without(mut self, member: &str) -> Self {
+        if let Some(body) = self.body.as_object_mut() {
+            body.remove(member);
+        }
+        self
+    }
+
+    /// From a platform that does not want to wait.
+    #[must_use]
+    pub fn without_patience(mut self) -> Self {
+        self.query.clear();
+        self
+    }
+}
+
+impl Platform {
+    pub(crate) fn new(
+        http: reqwest::Client,
+        url: &str,
+        (username, password): (&str, &str),
+        access: &CloudControllerAccess,
+    ) -> Self {
+        Self {
+            http,
+            url: url.to_owned(),
+            username: username.to_owned(),
+            password: password.to_owned(),
+            organization: access.organization.guid.clone(),
+            space: access.space.guid.clone(),
+        }
+    }
+
+    /// The same platform with a wrong password.
+    #[must_use]
+    pub fn with_wrong_password(&self) -> Self {
+        Self {
+            password: new_id(),
+            ..self.clone()
+        }
+    }
+
+    /// A request with everything that the broker wants of every request. `path` is below the broker's address.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.anonymous_request(method, path)
+            .basic_auth(&self.username, Some(&self.password))
+            .header("X-Broker-API-Version", API_VERSION)
+    }
+
+    /// A request with nothing but a method and a path.
+    pub fn anonymous_request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url))
+    }
+
+    /// Sends a request and reads the answer.
+    pub async fn send(&self, request: RequestBuilder) -> Answer {
+        let response = request.send().await.expect("the broker answers");
+        Answer::read(response).await
+    }
+
+    /// Sends a request that is put together to the last header.
+    pub async fn execute(&self, request: Request) -> Answer {
+        let response = self.http.execute(request).await;
+        Answer::read(response.expect("the broker answers")).await
+    }
+
+    /// `GET /v2/catalog`.
+    pub async fn catalog(&self) -> Answer {
+        self.send(self.request(Method::GET, "/v2/catalog")).await
+    }
+
+    /// Orders an instance.
+    pub async fn provision(&self, instance: &str, order: &Order) -> Answer {
+        self.send(self.provision_request(instance, order)).await
+    }
+
+    /// The request that orders an instance.
+    pub fn provision_request(&self, instance: &str, order: &Order) -> RequestBuilder {
+        let path = format!("/v2/service_instances/{instance}?{}", order.query);
+        self.with_body(Method::PUT, &path, &self.provision_body(order))
+    }
+
+    /// The body of an order, which says where the user is.
+    pub fn provision_body(&self, order: &Order) -> Value {
+        let mut body = json!({
+            "organization_guid": self.organization,
+            "space_guid": self.space,
+            "context": self.context(),
+        });
+        if let (Some(body), Some(order)) = (body.as_object_mut(), order.body.as_object()) {
+            body.extend(order.clone());
+        }
+        body
+    }
+
+    /// Changes an instance.
+    pub async fn update(&self, instance: &str, order: &Order) -> Answer {
+        let path = format!("/v2/service_instances/{instance}?{}", order.query);
+        let mut body = order.body.clone();
+        body["context"] = self.context();
+        if body.get("previous_values").is_none() {
+            body["previous_values"] = json!({ "plan_id": SMALL, "service_id": SERVICE });
+        }
+        self.send(self.with_body(Method::PATCH, &path, &body)).await
+    }
+
+    /// Deletes an instance.
+    pub async fn deprovision(&self, instance: &str) -> Answer {
+        let path = format!(
+            "/v2/service_instances/{instance}?service_id={SERVICE}&plan_id={SMALL}&accepts_incomplete=true"
+        );
+        self.send(self.request(Method::DELETE, &path)).await
+    }
+
+    /// Asks for credentials.
+    pub async fn bind(&self, instance: &str, binding: &str) -> Answer {
+        let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
+        let body = json!({
+            "service_id": SERVICE, "plan_id": SMALL, "bind_resource": {}, "context": self.context(),
+        });
+        self.send(self.with_body(Method::PUT, &path, &body)).await
+    }
+
+    /// Gives credentials back.
+    pub async fn unbind(&self, instance: &str, binding: &str) -> Answer {
+        let path = format!(
+            "/v2/service_instances/{instance}/service_bindings/{binding}?service_id={SERVICE}&plan_id={SMALL}"
+        );
+        self.send(self.request(Method::DELETE, &path)).await
+    }
+
+    /// Asks once how an operation is doing.
+    pub async fn last_operation(&self, instance: &str, token: &str) -> Answer {
+        let path = format!("/v2/service_instances/{instance}/last_operation");
+        let query = [
+            ("service_id", SERVICE),
+            ("plan_id", SMALL),
+            ("operation", token),
+        ];
+        let url = Url::parse_with_params(&format!("{}{path}", self.url), query)
+            .expect("the broker's address is one");
+        let path = &url[Position::BeforePath..];
+        self.send(self.request(Method::GET, path)).await
+    }
+
+    /// Asks until an operation has ended.
+    pub async fn end_of_operation(&self, instance: &str, token: &str) -> Ended {
+        let mut descriptions: Vec<String> = Vec::new();
+        let state = eventually("the operation ends", PATIENCE, async || {
+            let answer = self.last_operation(instance, token).await;
+            if answer.status == 410 {
+                return Ok("gone".to_owned());
+            }
+            answer.expect_status(200);
+            let description = answer.description();
+            if !descriptions.contains(&description) {
+                descriptions.push(description);
+            }
+            match answer.json()["state"].as_str() {
+                Some("in progress") => Err(answer.text),
+                Some(state) => Ok(state.to_owned()),
+                None => panic!("the answer has no state: {answer:?}"),
+            }
+        })
+        .await;
+        Ended {
+            state,
+            descriptions,
+        }
+    }
+
+    /// Orders an instance and waits until it is there.
+    pub async fn provision_to_the_end(&self, instance: &str, order: &Order) {
+        let token = self.provision(instance, order).await.accepted();
+        let ended = self.end_of_operation(instance, &token).await;
+        assert_eq!(ended.state, "succeeded", "{ended:?}");
+    }
+
+    fn with_body(&self, method: Method, path: &str, body: &Value) -> RequestBuilder {
+        self.request(method, path)
+            .header("Content-Type", "application/json")
+            .body(body.to_string())
+    }
+
+    fn context(&self) -> Value {
+        json!({
+            "platform": "cloudfoundry",
+            "organization_guid": self.organization,
+            "organization_name": "acme",
+            "space_guid": self.space,
+            "space_name": "development",
+            "instance_name": "cache",
+        })
+    }
+}

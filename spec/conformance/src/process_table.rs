@@ -1,0 +1,77 @@
+//! What runs on this machine, by `/proc`.
+
+use std::{collections::BTreeSet, fs};
+
+/// One look at the processes of this machine.
+#[derive(Clone, Debug)]
+pub struct ProcessTable {
+    processes: Vec<RunningProcess>,
+}
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningProcess {
+    /// The process id.
+    pub id: u32,
+    /// The id of the process that started it, or took it over.
+    pub parent: u32,
+    /// Its arguments, joined by spaces.
+    pub command_line: String,
+}
+
+impl ProcessTable {
+    /// Looks.
+    pub fn look() -> Self {
+        let entries = fs::read_dir("/proc").expect("this is Linux");
+        let processes = entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(read)
+            .collect();
+        Self { processes }
+    }
+
+    /// A process and everything that it has started.
+    pub fn family_of(&self, id: u32) -> Vec<&RunningProcess> {
+        let mut family = BTreeSet::from([id]);
+        loop {
+            let before = family.len();
+            let children = self
+                .processes
+                .iter()
+                .filter(|one| family.contains(&one.parent));
+            let children: Vec<u32> = children.map(|child| child.id).collect();
+            family.extend(children);
+            if family.len() == before {
+                break;
+            }
+        }
+        self.processes
+            .iter()
+            .filter(|one| family.contains(&one.id))
+            .collect()
+    }
+
+    /// Those with this text in their arguments.
+    pub fn with_argument(&self, text: &str) -> Vec<&RunningProcess> {
+        self.processes
+            .iter()
+            .filter(|one| one.command_line.contains(text))
+            .collect()
+    }
+}
+
+/// A process may end while it is looked at.
+fn read(id: u32) -> Option<RunningProcess> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name in brackets may hold anything, brackets included.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let (state, parent) = (fields.next()?, fields.next()?);
+    let arguments = fs::read(format!("/proc/{id}/cmdline")).ok()?;
+    let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
+    (state != "Z").then_some(RunningProcess {
+        id,
+        parent: parent.parse().ok()?,
+        command_line: arguments.trim_end().to_owned(),
+    })
+}

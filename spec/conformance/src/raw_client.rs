@@ -1,0 +1,78 @@
+//! A connection on which bytes are sent and nothing is understood: for clients that hang up.
+
+use std::time::Duration;
+
+use reqwest::{Body, RequestBuilder};
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::TlsConnector;
+use url::{Position, Url};
+
+/// How long the other side may take to read.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A connection to the broker. Dropped, it hangs up.
+pub struct RawClient {
+    stream: Box<dyn Stream>,
+    host: String,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+impl RawClient {
+    pub(crate) async fn connect(url: &str, tls: ClientConfig) -> Self {
+        let url = Url::parse(url).expect("it is the broker's");
+        let (host, port) = (url.host_str(), url.port());
+        let (host, port) = host.zip(port).expect("the broker's address has both");
+        let tcp = TcpStream::connect((host, port))
+            .await
+            .expect("the broker listens");
+        let stream: Box<dyn Stream> = if url.scheme() == "https" {
+            let name = ServerName::try_from(host.to_owned()).expect("it is an address");
+            let tls = TlsConnector::from(std::sync::Arc::new(tls));
+            Box::new(tls.connect(name, tcp).await.expect("both speak TLS"))
+        } else {
+            // Hanging up is a reset here; that of a TLS connection is an end without a farewell.
+            tcp.set_zero_linger().expect("the connection is ours");
+            Box::new(tcp)
+        };
+        Self {
+            stream,
+            host: format!("{host}:{port}"),
+        }
+    }
+
+    /// Sends a request in HTTP/1.1.
+    pub async fn send(&mut self, request: RequestBuilder) {
+        let request = request.build().expect("the request is complete");
+        let body = request.body().and_then(Body::as_bytes).unwrap_or_default();
+        let mut bytes = format!(
+            "{} {} HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\n",
+            request.method(),
+            &request.url()[Position::BeforePath..],
+            self.host,
+            body.len()
+        )
+        .into_bytes();
+        for (name, value) in request.headers() {
+            bytes.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        }
+        bytes.extend(b"\r\n");
+        bytes.extend(body);
+        let sent = async {
+            self.stream.write_all(&bytes).await?;
+            self.stream.flush().await
+        };
+        timeout(PATIENCE, sent)
+            .await
+            .expect("the broker reads")
+            .expect("the broker is there");
+    }
+}

@@ -1,0 +1,71 @@
+//! The adapter hangs for one instance.
+
+use std::fs;
+
+use odb_conformance::{Foundation, Order, ProcessTable, eventually, new_id};
+
+use crate::PATIENCE;
+
+/// Hangs, with a child of its own that hangs too, for the instance that the file `victim` names.
+const HANGING: &str = r#"read_input
+if [[ $input == *"service-instance_$(<"$folder/victim")"* ]]; then
+  (exec -a "$folder/child-of-adapter" sleep 86400) &
+  echo "$$" >>"$folder/entered"
+  wait
+fi
+as_redis"#;
+
+#[tokio::test]
+async fn a_hanging_adapter_keeps_nobody_else_waiting_and_is_stopped_when_the_time_is_up() {
+    let foundation = Foundation::start().await;
+    let (adapters, director) = (foundation.adapters(), foundation.director());
+    let (victim, other) = (new_id(), new_id());
+    fs::write(foundation.folder().join("victim"), &victim).unwrap();
+    let broker = foundation
+        .broker()
+        .with_adapter(&adapters.script(HANGING))
+        .with_request_budget(12)
+        .start()
+        .await;
+    let platform = broker.platform().clone();
+    let request = platform.provision_request(&victim, &Order::small());
+
+    let hanging = tokio::spawn({
+        let platform = platform.clone();
+        async move { platform.send(request).await }
+    });
+    eventually("the adapter hangs", PATIENCE, async || {
+        (adapters.at_gate() == 1)
+            .then_some(())
+            .ok_or_else(|| "not yet".to_owned())
+    })
+    .await;
+    platform.provision_to_the_end(&other, &Order::small()).await;
+    assert!(!hanging.is_finished(), "the other order waited for it");
+
+    let answer = hanging.await.unwrap();
+    answer.expect_status(429);
+    let retry_after: u32 = answer.header("retry-after").parse().unwrap();
+    assert!(retry_after > 0);
+    assert!(answer.description().contains("Try again"), "{answer:?}");
+    let other = format!("service-instance_{other}");
+    assert_eq!(director.deployments().await, [other]);
+    assert_eq!(director.marker(&victim).await, None);
+    let folder = foundation.folder().join("adapter").display().to_string();
+    let child = foundation.folder().join("child-of-adapter");
+    eventually("adapter and child are gone", PATIENCE, async || {
+        let table = ProcessTable::look();
+        let mut left = table.with_argument(&folder);
+        left.extend(table.with_argument(&child.display().to_string()));
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
+    })
+    .await;
+    assert_eq!(ProcessTable::look().family_of(broker.id()).len(), 1);
+    let told = broker.log_of_request(&answer.request_id());
+    let cause = "did not answer `generate-manifest` in time";
+    assert!(told.iter().any(|line| line.mentions(cause)), "{told:#?}");
+}

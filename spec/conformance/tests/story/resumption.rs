@@ -1,0 +1,134 @@
+//! The broker is killed in the middle of an operation and started again.
+
+use odb_conformance::{Broker, Foundation, Order, eventually, new_id};
+use serde_json::Value;
+
+use crate::{PATIENCE, history_of_a_deletion, history_of_an_order};
+
+#[tokio::test]
+async fn a_provision_completes_without_a_poll_after_the_broker_was_killed() {
+    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
+    let mut broker = foundation.broker().start().await;
+    let instance = new_id();
+    let ordered = broker
+        .platform()
+        .provision(&instance, &Order::small())
+        .await;
+    let token = ordered.accepted();
+
+    broker.kill();
+    let director = foundation.director();
+    assert_eq!(
+        director.history().await.len(),
+        1,
+        "it was killed in the middle"
+    );
+    broker.start_again().await;
+
+    expect_complete(&foundation, &instance).await;
+    let poll = broker.platform().last_operation(&instance, &token).await;
+    assert_eq!(poll.expect_status(200).json()["state"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_provision_completes_however_often_the_broker_is_killed() {
+    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
+    let mut broker = foundation.broker().start().await;
+    let instance = new_id();
+    let ordered = broker
+        .platform()
+        .provision(&instance, &Order::small())
+        .await;
+    ordered.accepted();
+
+    for _ in 0..5 {
+        broker.kill();
+        broker.start_again().await;
+    }
+
+    expect_complete(&foundation, &instance).await;
+}
+
+#[tokio::test]
+async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
+    let foundation = Foundation::start().await;
+    let mut broker = foundation.broker().start().await;
+    let (instance, director) = (new_id(), foundation.director());
+    broker
+        .platform()
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let deletion = broker.platform().deprovision(&instance).await;
+    let token = deletion.accepted();
+
+    broker.kill();
+    assert_eq!(
+        director.history().await.len(),
+        3,
+        "it was killed in the middle"
+    );
+    broker.start_again().await;
+
+    eventually("instance and marker are gone", PATIENCE, async || {
+        let left = (director.deployments().await, director.configs().await);
+        if left.0.is_empty() && left.1.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
+    })
+    .await;
+    let history = [
+        history_of_an_order(&instance),
+        history_of_a_deletion(&instance),
+    ];
+    assert_eq!(director.history().await, history.concat());
+    let poll = broker.platform().last_operation(&instance, &token).await;
+    let succeeded = poll.status == 200 && poll.json()["state"] == "succeeded";
+    assert!(succeeded || poll.status == 410, "{poll:?}");
+}
+
+#[tokio::test]
+async fn an_order_that_never_got_to_the_director_leaves_nothing_and_can_be_repeated() {
+    let foundation = Foundation::start().await;
+    let (adapters, director) = (foundation.adapters(), foundation.director());
+    let configuration = foundation.broker().with_adapter(&adapters.gated());
+    let mut broker: Broker = configuration.start().await;
+    let (instance, platform) = (new_id(), broker.platform().clone());
+    let request = platform.provision_request(&instance, &Order::small());
+    let order = tokio::spawn(request.send());
+    eventually("the adapter has begun", PATIENCE, async || {
+        (adapters.at_gate() == 1)
+            .then_some(())
+            .ok_or_else(String::new)
+    })
+    .await;
+
+    broker.kill();
+    assert!(order.await.unwrap().is_err(), "the broker is gone");
+    director.expect_untouched().await;
+    adapters.open_gate();
+    broker.start_again().await;
+
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    assert_eq!(director.history().await, history_of_an_order(&instance));
+}
+
+/// The deployment and its errand are done, once, and the marker says so.
+async fn expect_complete(foundation: &Foundation, instance: &str) {
+    let director = foundation.director();
+    eventually("the marker has an outcome", PATIENCE, async || {
+        let marker = director.marker(instance).await.unwrap_or(Value::Null);
+        if marker["outcome"]["state"] == "succeeded" {
+            Ok(())
+        } else {
+            Err(format!("{marker}, {:?}", director.history().await))
+        }
+    })
+    .await;
+    assert_eq!(director.history().await, history_of_an_order(instance));
+    let deployment = format!("service-instance_{instance}");
+    assert_eq!(director.deployments().await, [deployment]);
+}

@@ -1,0 +1,64 @@
+//! The broker is told to end in the middle of a request.
+
+use odb_conformance::{Foundation, Order, eventually, new_id};
+use reqwest::Url;
+use tokio::net::TcpStream;
+
+use crate::{PATIENCE, history_of_an_order};
+
+#[tokio::test]
+async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_with_the_next() {
+    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
+    let (adapters, director) = (foundation.adapters(), foundation.director());
+    let configuration = foundation.broker().with_adapter(&adapters.gated());
+    let mut broker = configuration
+        .with("/broker/shutdown_timeout_in_seconds", 60.into())
+        .start()
+        .await;
+    let (platform, instance) = (broker.platform().clone(), new_id());
+    let request = platform.provision_request(&instance, &Order::small());
+    let order = tokio::spawn({
+        let platform = platform.clone();
+        async move { platform.send(request).await }
+    });
+    eventually("the adapter has begun", PATIENCE, async || {
+        (adapters.at_gate() == 1)
+            .then_some(())
+            .ok_or_else(|| "not yet".to_owned())
+    })
+    .await;
+
+    broker.terminate();
+    let address = Url::parse(broker.url())
+        .unwrap()
+        .socket_addrs(|| None)
+        .unwrap()[0];
+    eventually(
+        "new connections are refused",
+        PATIENCE,
+        async || match TcpStream::connect(address).await {
+            Ok(_) => Err("one was taken".to_owned()),
+            Err(_) => Ok(()),
+        },
+    )
+    .await;
+    adapters.open_gate();
+
+    let token = order.await.unwrap().accepted();
+    assert_eq!(broker.ended().await.code(), Some(0));
+    broker.start_again().await;
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    assert_eq!(director.history().await, history_of_an_order(&instance));
+}
+
+#[tokio::test]
+async fn an_idle_broker_ends_at_once_and_well() {
+    let foundation = Foundation::start().await;
+    let mut broker = foundation.broker().start().await;
+
+    assert_eq!(broker.stop().await.code(), Some(0));
+
+    let last = broker.log().pop().unwrap();
+    assert!(last.mentions("stopped"), "{}", last.text());
+}
