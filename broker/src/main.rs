@@ -6,7 +6,7 @@ use std::{ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
 
 use command_line::{Arguments, Command};
 use on_demand_broker::{
-    api::{Door, FLUSH, Server, load_tls},
+    api::{AppState, FLUSH, Server, load_tls},
     code::Code,
     config::{Config, LoadError},
     operations::Lifecycle,
@@ -101,7 +101,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
         tracing::info!("on-demand broker {}", env!("CARGO_PKG_VERSION"));
     }
     let patience = config.broker.shutdown_timeout;
-    let door = Door {
+    let app = AppState {
         operations,
         lifecycle: lifecycle.clone(),
         credentials: config.broker.credentials,
@@ -109,7 +109,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
         error_detail: config.broker.error_detail,
     };
     let (handle, serving) = server
-        .run(door)
+        .run(app)
         .map_err(|error| fatal(Code::Listen, &error))?;
     let mut serving = runtime.spawn(serving);
     tracing::info!(address = %config.broker.listen, scheme, "listening");

@@ -14,8 +14,8 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use odb_platform::http::Deadline;
 use tracing::Instrument;
 
-use super::{Door, health, refusal::Refusal};
-use crate::{ids::RequestId, operations::Attendance};
+use super::{AppState, health, refusal::Refusal};
+use crate::{ids::RequestId, operations::RequestContext};
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
 
@@ -39,11 +39,11 @@ pub(super) async fn attend(
     let started = Instant::now();
     let id = RequestId::random();
     let budget = request
-        .app_data::<Data<Door>>()
-        .map(|door| door.request_budget)
+        .app_data::<Data<AppState>>()
+        .map(|app| app.request_budget)
         .unwrap_or_default();
     let deadline = Deadline::after(budget);
-    request.extensions_mut().insert(Attendance {
+    request.extensions_mut().insert(RequestContext {
         request: id.clone(),
         deadline,
     });
@@ -113,7 +113,7 @@ pub(super) async fn authenticate(
 }
 
 fn is_admitted(request: &ServiceRequest) -> bool {
-    let Some(door) = request.app_data::<Data<Door>>() else {
+    let Some(app) = request.app_data::<Data<AppState>>() else {
         return false;
     };
     let given = request
@@ -127,7 +127,7 @@ fn is_admitted(request: &ServiceRequest) -> bool {
     let Some(colon) = given.iter().position(|byte| *byte == b':') else {
         return false;
     };
-    door.credentials.admit(&given[..colon], &given[colon + 1..])
+    app.credentials.admit(&given[..colon], &given[colon + 1..])
 }
 
 /// The answer to a path that nobody serves.

@@ -18,16 +18,16 @@ use serde_json::value::RawValue;
 use super::refusal::Refusal;
 use crate::{
     ids::{BindingId, InstanceId},
-    operations::{Attendance, Patience},
+    operations::{Patience, RequestContext},
 };
 
 /// The largest body that is read. Platforms send a few kilobytes; arbitrary parameters may be a certificate or two.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 
 /// What the request carries since it came in.
-pub(super) struct Attended(pub(super) Attendance);
+pub(super) struct WithContext(pub(super) RequestContext);
 
-impl FromRequest for Attended {
+impl FromRequest for WithContext {
     type Error = Refusal;
     type Future = Ready<Result<Self, Refusal>>;
 
@@ -35,7 +35,7 @@ impl FromRequest for Attended {
         ready(
             request
                 .extensions()
-                .get::<Attendance>()
+                .get::<RequestContext>()
                 .cloned()
                 .map(Self)
                 .ok_or_else(Refusal::unattended),

@@ -17,5 +17,5 @@ mod refusal;
 mod server;
 mod tls;
 
-pub use server::{Door, FLUSH, ListenError, Server};
+pub use server::{AppState, FLUSH, ListenError, Server};
 pub use tls::{CertificateError, load_tls};

@@ -35,7 +35,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// What handlers need.
 #[derive(Debug)]
-pub struct Door {
+pub struct AppState {
     /// What can be done.
     pub operations: Operations,
     /// That it is finished.
@@ -74,12 +74,12 @@ impl Server {
     /// Answers requests until the handle stops it. The future has to be driven.
     pub fn run(
         self,
-        door: Door,
+        app: AppState,
     ) -> io::Result<(ServerHandle, impl Future<Output = io::Result<()>>)> {
-        let door = Data::from(Arc::new(door));
+        let app = Data::from(Arc::new(app));
         let server = HttpServer::new(move || {
             App::new()
-                .app_data(door.clone())
+                .app_data(app.clone())
                 .app_data(web::PayloadConfig::new(incoming::MAX_BODY))
                 .app_data(web::PathConfig::default().error_handler(|_, _| incoming::bad_path()))
                 .wrap(from_fn(edge::authenticate))

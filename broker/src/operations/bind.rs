@@ -3,7 +3,7 @@
 use odb_adapter_sdk::protocol::{Binding, RequestParameters};
 use serde_json::Value;
 
-use super::{Attendance, LockTimeout, NotAnObject, Operations, provision::object};
+use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::object};
 use crate::{
     bosh::{BindingOrder, Fault},
     ids::{BindingId, InstanceId, OfferingId, PlanId},
@@ -53,7 +53,7 @@ impl Operations {
     #[tracing::instrument(name = "bind", skip_all, fields(binding.id = %request.binding))]
     pub async fn bind(
         &self,
-        attendance: Attendance,
+        request_context: RequestContext,
         request: BindRequest,
     ) -> Result<Binding, BindError> {
         self.check_in_catalog(&request.service, &request.plan)?;
@@ -63,14 +63,14 @@ impl Operations {
         }
         let _turn = self
             .locks
-            .acquire(&request.instance, attendance.deadline)
+            .acquire(&request.instance, request_context.deadline)
             .await?;
         let order = BindingOrder {
             instance: request.instance,
             binding: request.binding,
             parameters: request.body,
-            request: attendance.request,
-            deadline: attendance.deadline,
+            request: request_context.request,
+            deadline: request_context.deadline,
         };
         Ok(self.instances.bind(&order).await?)
     }

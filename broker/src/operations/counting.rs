@@ -12,7 +12,7 @@ use odb_platform::{
     http::Call,
 };
 
-use super::Attendance;
+use super::RequestContext;
 use crate::{
     bosh::{Fault, Instances},
     config::Offering,
@@ -105,12 +105,12 @@ impl Counting {
     pub(super) async fn reserve(
         &self,
         instances: &Instances,
-        attendance: &Attendance,
+        request_context: &RequestContext,
         instance: &InstanceId,
         plan: &PlanId,
     ) -> Result<Place, ReserveError> {
         let (known, remembered) = if self.offering.has_quotas() {
-            let call = attendance.call();
+            let call = request_context.call();
             let (known, remembered) = tokio::join!(self.known(&call), instances.remembered(&call));
             (
                 known.map_err(CountError::CloudController)?,

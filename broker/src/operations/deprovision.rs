@@ -3,7 +3,7 @@
 use odb_adapter_sdk::protocol::RequestParameters;
 use serde_json::{Map, json};
 
-use super::{AsyncRequired, Attendance, LockTimeout, Operations, Patience};
+use super::{AsyncRequired, LockTimeout, Operations, Patience, RequestContext};
 use crate::{
     bosh::{Deleted, Fault, Insistence, Order, Started},
     ids::{InstanceId, OfferingId, PlanId},
@@ -53,7 +53,7 @@ impl Operations {
     #[tracing::instrument(name = "deprovision", skip_all)]
     pub async fn deprovision(
         &self,
-        attendance: Attendance,
+        request_context: RequestContext,
         request: DeprovisionRequest,
     ) -> Result<Deprovisioned, DeprovisionError> {
         self.check_service(&request.service)?;
@@ -61,15 +61,15 @@ impl Operations {
 
         let _turn = self
             .locks
-            .acquire(&request.instance, attendance.deadline)
+            .acquire(&request.instance, request_context.deadline)
             .await?;
         let order = Order {
             instance: request.instance,
             identity: json!({ "service_id": request.service, "plan_id": request.plan }),
             plan: request.plan,
             parameters: RequestParameters::from_fields(Map::new()),
-            request: attendance.request,
-            deadline: attendance.deadline,
+            request: request_context.request,
+            deadline: request_context.deadline,
         };
         Ok(
             match self.instances.delete(&order, request.insistence).await? {

@@ -1,6 +1,6 @@
 //! How an operation is doing. Changes nothing.
 
-use super::{Attendance, Operations};
+use super::{Operations, RequestContext};
 use crate::{
     bosh::{Fault, OperationToken, Standing},
     ids::InstanceId,
@@ -20,17 +20,17 @@ impl Operations {
     #[tracing::instrument(name = "last operation", skip_all)]
     pub async fn last_operation(
         &self,
-        attendance: Attendance,
+        request_context: RequestContext,
         request: LastOperationRequest,
     ) -> Result<Standing, Fault> {
-        let call = attendance.call();
+        let call = request_context.call();
         let token = request.token.as_deref().and_then(OperationToken::parse);
         self.instances
             .standing(
                 &call,
                 &request.instance,
                 token.as_ref(),
-                &attendance.request,
+                &request_context.request,
             )
             .await
     }

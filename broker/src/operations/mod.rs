@@ -53,7 +53,7 @@ pub struct Operations {
 
 /// What every request carries.
 #[derive(Clone, Debug)]
-pub struct Attendance {
+pub struct RequestContext {
     /// The request's id, which users quote and the log has.
     pub request: RequestId,
     /// When the answer is due.
@@ -145,7 +145,7 @@ impl Operations {
     }
 }
 
-impl Attendance {
+impl RequestContext {
     fn call(&self) -> Call {
         Call::until(self.deadline).with_request_id(self.request.as_str())
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use odb_adapter_sdk::protocol::RequestParameters;
 
 use super::{
-    AsyncRequired, Attendance, CountError, LockTimeout, NotAnObject, Operations, Patience,
+    AsyncRequired, CountError, LockTimeout, NotAnObject, Operations, Patience, RequestContext,
 };
 use crate::{
     bosh::{Fault, Found, Order, Started},
@@ -77,7 +77,7 @@ impl Operations {
     #[tracing::instrument(name = "provision", skip_all, fields(plan.id = %request.plan))]
     pub async fn provision(
         &self,
-        attendance: Attendance,
+        request_context: RequestContext,
         request: ProvisionRequest,
     ) -> Result<Provisioned, ProvisionError> {
         self.check_in_catalog(&request.service, &request.plan)?;
@@ -87,7 +87,7 @@ impl Operations {
 
         let _turn = self
             .locks
-            .acquire(&request.instance, attendance.deadline)
+            .acquire(&request.instance, request_context.deadline)
             .await?;
         let identity = json!({
             "service_id": request.service,
@@ -101,8 +101,8 @@ impl Operations {
             plan: request.plan,
             parameters: request.body,
             identity,
-            request: attendance.request.clone(),
-            deadline: attendance.deadline,
+            request: request_context.request.clone(),
+            deadline: request_context.deadline,
         };
         let vacancy = match self.instances.find(&order).await? {
             Found::Vacant(vacancy) => vacancy,
@@ -120,7 +120,12 @@ impl Operations {
         let _place = match &self.counting {
             Some(counting) => Some(
                 counting
-                    .reserve(&self.instances, &attendance, &order.instance, &order.plan)
+                    .reserve(
+                        &self.instances,
+                        &request_context,
+                        &order.instance,
+                        &order.plan,
+                    )
                     .await?,
             ),
             None => None,

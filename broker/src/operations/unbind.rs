@@ -3,7 +3,7 @@
 use odb_adapter_sdk::protocol::RequestParameters;
 use serde_json::{Map, Value};
 
-use super::{Attendance, LockTimeout, Operations};
+use super::{LockTimeout, Operations, RequestContext};
 use crate::{
     bosh::{BindingOrder, Fault},
     ids::{BindingId, InstanceId, OfferingId, PlanId},
@@ -40,13 +40,13 @@ impl Operations {
     #[tracing::instrument(name = "unbind", skip_all, fields(binding.id = %request.binding))]
     pub async fn unbind(
         &self,
-        attendance: Attendance,
+        request_context: RequestContext,
         request: UnbindRequest,
     ) -> Result<(), UnbindError> {
         self.check_service(&request.service)?;
         let _turn = self
             .locks
-            .acquire(&request.instance, attendance.deadline)
+            .acquire(&request.instance, request_context.deadline)
             .await?;
         // The Go broker tells adapters these two and nothing else.
         let fields: Map<String, Value> = [
@@ -60,8 +60,8 @@ impl Operations {
             instance: request.instance,
             binding: request.binding,
             parameters: RequestParameters::from_fields(fields),
-            request: attendance.request,
-            deadline: attendance.deadline,
+            request: request_context.request,
+            deadline: request_context.deadline,
         };
         Ok(self.instances.unbind(&order).await?)
     }

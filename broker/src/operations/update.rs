@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::RequestParameters;
 use serde_json::{Value, json};
 
 use super::{
-    AsyncRequired, Attendance, CountError, LockTimeout, NotAnObject, Operations, Patience,
+    AsyncRequired, CountError, LockTimeout, NotAnObject, Operations, Patience, RequestContext,
     provision::object,
 };
 use crate::{
@@ -74,7 +74,7 @@ impl Operations {
     #[tracing::instrument(name = "update", skip_all)]
     pub async fn update(
         &self,
-        attendance: Attendance,
+        request_context: RequestContext,
         request: UpdateRequest,
     ) -> Result<Started, UpdateError> {
         self.check_service(&request.service)?;
@@ -86,9 +86,9 @@ impl Operations {
 
         let _turn = self
             .locks
-            .acquire(&request.instance, attendance.deadline)
+            .acquire(&request.instance, request_context.deadline)
             .await?;
-        let call = attendance.call();
+        let call = request_context.call();
         let from = match request.previous.0 {
             Some(plan) => Some(plan),
             None => {
@@ -111,7 +111,7 @@ impl Operations {
         let _place = match &self.counting {
             Some(counting) if moves => Some(
                 counting
-                    .reserve(&self.instances, &attendance, &request.instance, &to)
+                    .reserve(&self.instances, &request_context, &request.instance, &to)
                     .await?,
             ),
             Some(_) | None => None,
@@ -127,8 +127,8 @@ impl Operations {
             plan: to.clone(),
             parameters: request.body,
             identity,
-            request: attendance.request,
-            deadline: attendance.deadline,
+            request: request_context.request,
+            deadline: request_context.deadline,
         };
         Ok(self.instances.update(&order, &from.unwrap_or(to)).await?)
     }

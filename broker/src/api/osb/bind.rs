@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     api::{
-        Door,
-        incoming::{self, Attended},
+        AppState,
+        incoming::{self, WithContext},
         refusal::Refusal,
     },
     code::Code,
@@ -46,8 +46,8 @@ struct BindResource {
 
 /// Makes credentials.
 pub(super) async fn bind(
-    door: Data<Door>,
-    Attended(attendance): Attended,
+    app: Data<AppState>,
+    WithContext(request_context): WithContext,
     path: Path<(String, String)>,
     body: Result<Bytes, Error>,
 ) -> Result<HttpResponse, Refusal> {
@@ -69,16 +69,16 @@ pub(super) async fn bind(
         body: body.raw,
     };
     let work = {
-        let (door, attendance) = (door.clone(), attendance.clone());
-        async move { door.operations.bind(attendance, request).await }
+        let (app, request_context) = (app.clone(), request_context.clone());
+        async move { app.operations.bind(request_context, request).await }
     };
     let asking = Asking {
-        door: &door,
-        attendance: &attendance,
+        app: &app,
+        request_context: &request_context,
         instance: &instance,
         asked: Some(Asked::Bind),
     };
-    match door.lifecycle.finish(work).await {
+    match app.lifecycle.finish(work).await {
         Ok(Ok(binding)) => Ok(HttpResponse::Created().json(binding)),
         Ok(Err(error)) => Err(refuse(error, &asking)),
         Err(cut) => Err(asking.cut(cut)),

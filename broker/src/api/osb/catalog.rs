@@ -2,9 +2,9 @@
 
 use actix_web::{HttpResponse, web::Data};
 
-use crate::{api::Door, offering};
+use crate::{api::AppState, offering};
 
 /// What is offered.
-pub(super) async fn catalog(door: Data<Door>) -> HttpResponse {
-    HttpResponse::Ok().json(offering::catalog(door.operations.offering()))
+pub(super) async fn catalog(app: Data<AppState>) -> HttpResponse {
+    HttpResponse::Ok().json(offering::catalog(app.operations.offering()))
 }

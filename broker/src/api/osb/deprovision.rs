@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     api::{
-        Door,
-        incoming::{self, Attended, Parameters},
+        AppState,
+        incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
     bosh::Insistence,
@@ -25,8 +25,8 @@ use crate::{
 
 /// Ends a service instance.
 pub(super) async fn deprovision(
-    door: Data<Door>,
-    Attended(attendance): Attended,
+    app: Data<AppState>,
+    WithContext(request_context): WithContext,
     path: Path<String>,
     query: Parameters,
 ) -> Result<HttpResponse, Refusal> {
@@ -44,16 +44,16 @@ pub(super) async fn deprovision(
         patience: query.patience(),
     };
     let work = {
-        let (door, attendance) = (door.clone(), attendance.clone());
-        async move { door.operations.deprovision(attendance, request).await }
+        let (app, request_context) = (app.clone(), request_context.clone());
+        async move { app.operations.deprovision(request_context, request).await }
     };
     let asking = Asking {
-        door: &door,
-        attendance: &attendance,
+        app: &app,
+        request_context: &request_context,
         instance: &instance,
         asked: Some(Asked::Operation(kind)),
     };
-    match door.lifecycle.finish(work).await {
+    match app.lifecycle.finish(work).await {
         Ok(Ok(Deprovisioned::Started(started))) => Ok(accepted(started)),
         Ok(Ok(Deprovisioned::WasAbsent)) => Err(Refusal::new(
             StatusCode::GONE,

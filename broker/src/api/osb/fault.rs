@@ -5,21 +5,21 @@ use odb_adapter_sdk::protocol::ExitCode;
 
 use crate::{
     adapter::AdapterFault,
-    api::{Door, refusal::Refusal},
+    api::{AppState, refusal::Refusal},
     bosh::{Fault, ReadMarkerError},
     code::Code,
     complaint::{Asked, Complaint},
     config::ErrorDetail,
     ids::InstanceId,
     offering::{CatalogFault, MaintenanceConflict},
-    operations::{Attendance, CountError, Cut},
+    operations::{CountError, Cut, RequestContext},
     telemetry::Chain,
 };
 
 /// Who asked for what: what a complaint to the operator quotes.
 pub(super) struct Asking<'a> {
-    pub(super) door: &'a Door,
-    pub(super) attendance: &'a Attendance,
+    pub(super) app: &'a AppState,
+    pub(super) request_context: &'a RequestContext,
     pub(super) instance: &'a InstanceId,
     pub(super) asked: Option<Asked>,
 }
@@ -31,14 +31,14 @@ impl Asking<'_> {
         E: std::error::Error + Send + Sync + 'static,
     {
         let mut for_user = Complaint {
-            service: &self.door.operations.offering().name,
+            service: &self.app.operations.offering().name,
             instance: self.instance,
-            request: &self.attendance.request,
+            request: &self.request_context.request,
             task: None,
             operation: self.asked,
         }
         .to_string();
-        if self.door.error_detail == ErrorDetail::Exposed {
+        if self.app.error_detail == ErrorDetail::Exposed {
             for_user = format!("{for_user} - error-message: {}", Chain(&error));
         }
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, for_user).because(error)

@@ -10,8 +10,8 @@ use serde_json::json;
 use super::fault::Asking;
 use crate::{
     api::{
-        Door,
-        incoming::{self, Attended, Parameters},
+        AppState,
+        incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
     bosh::{Outcome, Standing},
@@ -21,8 +21,8 @@ use crate::{
 
 /// Tells how an operation is doing.
 pub(super) async fn last_operation(
-    door: Data<Door>,
-    Attended(attendance): Attended,
+    app: Data<AppState>,
+    WithContext(request_context): WithContext,
     path: Path<String>,
     query: Parameters,
 ) -> Result<HttpResponse, Refusal> {
@@ -32,17 +32,21 @@ pub(super) async fn last_operation(
         token: query.get("operation").map(str::to_owned),
     };
     let asking = Asking {
-        door: &door,
-        attendance: &attendance,
+        app: &app,
+        request_context: &request_context,
         instance: &instance,
         asked: None,
     };
     let work = {
-        let (door, attendance) = (door.clone(), attendance.clone());
-        async move { door.operations.last_operation(attendance, request).await }
+        let (app, request_context) = (app.clone(), request_context.clone());
+        async move {
+            app.operations
+                .last_operation(request_context, request)
+                .await
+        }
     };
     // On the main runtime: connections to the Director must not die with an HTTP worker.
-    let standing = match door.lifecycle.finish(work).await {
+    let standing = match app.lifecycle.finish(work).await {
         Ok(standing) => standing.map_err(|fault| asking.fault(fault))?,
         Err(cut) => return Err(asking.cut(cut)),
     };

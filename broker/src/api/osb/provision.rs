@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use super::fault::{Asking, maintenance_conflict, not_in_catalog};
 use crate::{
     api::{
-        Door,
-        incoming::{self, Attended, Parameters},
+        AppState,
+        incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
     bosh::Started,
@@ -51,8 +51,8 @@ pub(super) struct MaintenanceInfo {
 
 /// Starts a service instance.
 pub(super) async fn provision(
-    door: Data<Door>,
-    Attended(attendance): Attended,
+    app: Data<AppState>,
+    WithContext(request_context): WithContext,
     path: Path<String>,
     query: Parameters,
     body: Result<Bytes, Error>,
@@ -60,16 +60,16 @@ pub(super) async fn provision(
     let instance = incoming::instance_id(path.into_inner())?;
     let request = request(instance.clone(), &query, incoming::body(body)?)?;
     let work = {
-        let (door, attendance) = (door.clone(), attendance.clone());
-        async move { door.operations.provision(attendance, request).await }
+        let (app, request_context) = (app.clone(), request_context.clone());
+        async move { app.operations.provision(request_context, request).await }
     };
     let asking = Asking {
-        door: &door,
-        attendance: &attendance,
+        app: &app,
+        request_context: &request_context,
         instance: &instance,
         asked: Some(Asked::Operation(OperationKind::Create)),
     };
-    match door.lifecycle.finish(work).await {
+    match app.lifecycle.finish(work).await {
         Ok(Ok(Provisioned::Started(started))) => Ok(accepted(started)),
         Ok(Ok(Provisioned::Exists {
             dashboard_url,

@@ -9,8 +9,8 @@ use actix_web::{
 use super::fault::{Asking, not_in_catalog};
 use crate::{
     api::{
-        Door,
-        incoming::{self, Attended, Parameters},
+        AppState,
+        incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
     bosh::Fault,
@@ -21,8 +21,8 @@ use crate::{
 
 /// Takes credentials back.
 pub(super) async fn unbind(
-    door: Data<Door>,
-    Attended(attendance): Attended,
+    app: Data<AppState>,
+    WithContext(request_context): WithContext,
     path: Path<(String, String)>,
     query: Parameters,
 ) -> Result<HttpResponse, Refusal> {
@@ -35,16 +35,16 @@ pub(super) async fn unbind(
         plan: query.required("plan_id")?.to_owned().into(),
     };
     let work = {
-        let (door, attendance) = (door.clone(), attendance.clone());
-        async move { door.operations.unbind(attendance, request).await }
+        let (app, request_context) = (app.clone(), request_context.clone());
+        async move { app.operations.unbind(request_context, request).await }
     };
     let asking = Asking {
-        door: &door,
-        attendance: &attendance,
+        app: &app,
+        request_context: &request_context,
         instance: &instance,
         asked: Some(Asked::Unbind),
     };
-    match door.lifecycle.finish(work).await {
+    match app.lifecycle.finish(work).await {
         Ok(Ok(())) => Ok(HttpResponse::Ok().json(serde_json::json!({}))),
         Ok(Err(error)) => Err(refuse(error, &asking)),
         Err(cut) => Err(asking.cut(cut)),

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     api::{
-        Door,
-        incoming::{self, Attended, Parameters},
+        AppState,
+        incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
     code::Code,
@@ -49,8 +49,8 @@ struct PreviousValues {
 
 /// Changes a service instance.
 pub(super) async fn update(
-    door: Data<Door>,
-    Attended(attendance): Attended,
+    app: Data<AppState>,
+    WithContext(request_context): WithContext,
     path: Path<String>,
     query: Parameters,
     body: Result<Bytes, Error>,
@@ -73,16 +73,16 @@ pub(super) async fn update(
         body: body.raw,
     };
     let work = {
-        let (door, attendance) = (door.clone(), attendance.clone());
-        async move { Box::pin(door.operations.update(attendance, request)).await }
+        let (app, request_context) = (app.clone(), request_context.clone());
+        async move { Box::pin(app.operations.update(request_context, request)).await }
     };
     let asking = Asking {
-        door: &door,
-        attendance: &attendance,
+        app: &app,
+        request_context: &request_context,
         instance: &instance,
         asked: Some(Asked::Operation(OperationKind::Update)),
     };
-    match door.lifecycle.finish(work).await {
+    match app.lifecycle.finish(work).await {
         Ok(Ok(started)) => Ok(accepted(started)),
         Ok(Err(error)) => Err(refuse(error, &asking)),
         Err(cut) => Err(asking.cut(cut)),
