@@ -3,6 +3,7 @@
 //! | module | what it plays |
 //! | --- | --- |
 //! | [`net`], [`certificates`], [`serve`] | the loopback net, its certificate authority and its servers |
+//! | [`store`] | where state is kept |
 //! | [`director`], [`cpi`] | the BOSH Director, and the processes that are its VMs |
 //! | [`uaa`] | the token servers, one beside the Director and one beside the Cloud Controller |
 //! | [`cloud_controller`] | the Cloud Controller v3 and its behaviour towards brokers |
@@ -19,4 +20,5 @@ pub mod director;
 pub mod foundation;
 pub mod net;
 pub mod serve;
+pub mod store;
 pub mod uaa;
