@@ -18,17 +18,34 @@ install_packages() {
   command -v apt-get >/dev/null || fail "this is no Debian: please install $* yourself, and run this again."
   echo "installing $*" >&2
   as_root apt-get -q update
+  [[ " $* " != *" postgresql "* ]] || prepare_postgresql
+  apt_install "$@"
+  [[ " $* " != *" redis-server "* ]] || stop_packaged_redis
+}
+
+apt_install() {
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get -q install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
-  [[ " $* " != *" redis-server "* ]] || stop_packaged_redis
+}
+
+# The package would make a database cluster and start it. We come for the programs.
+prepare_postgresql() {
+  apt_install postgresql-common
+  as_root sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' \
+    /etc/postgresql-common/createcluster.conf
 }
 
 missing_packages() {
   local need command packages
   for need in "$@"; do
     read -r command packages <<<"$need"
-    command -v "$command" >/dev/null || printf '%s ' "$packages"
+    has_command "$command" || printf '%s ' "$packages"
   done
+}
+
+# Debian keeps the programs of a PostgreSQL server off the PATH.
+has_command() {
+  command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
 }
 
 # We come for the program; the service that the package sets up is not ours to leave running.

@@ -1,20 +1,48 @@
 //! The certificate authority of one sandbox. Every server of the foundation has a certificate of it.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr},
+    ops::Range,
+    sync::Arc,
+};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, SanType,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, SanType,
 };
-use rustls::{ClientConfig, RootCertStore, ServerConfig, crypto::aws_lc_rs};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{
+    ClientConfig, RootCertStore, ServerConfig,
+    crypto::aws_lc_rs,
+    server::{NoServerSessionStorage, danger::ClientCertVerifier},
+    sign::CertifiedKey,
+};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
 use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::faults::{CertificateFlaw, Faults, Presented, ServerName};
 
 const YEARS_VALID: i32 = 2;
+/// An address for documentation only (RFC 5737), at which no server of a sandbox can be.
+const OTHER_HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-/// Signs the certificates of the servers. Made at start, with a key that never leaves the process.
+/// Signs the certificates of the servers.
 pub struct CertificateAuthority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    name: String,
+    /// The certificate, PEM.
+    certificate: String,
+    der: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// An authority as it is kept over restarts.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedAuthority {
+    name: String,
+    certificate: String,
+    #[serde(serialize_with = "exposed")]
+    key: SecretString,
 }
 
 /// A certificate for a server and its private key (ECDSA P-256).
@@ -39,6 +67,12 @@ pub enum CertificateError {
         #[source]
         source: rcgen::Error,
     },
+    /// What was saved of an authority is of no use.
+    #[error("what was saved of the certificate authority `{subject}` is of no use")]
+    Unusable {
+        /// The common name.
+        subject: String,
+    },
     /// The TLS library does not take the certificate.
     #[error("could not set up TLS")]
     Tls(#[source] rustls::Error),
@@ -47,21 +81,50 @@ pub enum CertificateError {
 impl CertificateAuthority {
     /// A new authority with a common name.
     pub fn new(name: &str) -> Result<Self, CertificateError> {
-        let mut params = dated(name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let issuer = new_key()
-            .and_then(|key| CertifiedIssuer::self_signed(params, key))
-            .map_err(|source| CertificateError::Make {
-                subject: name.to_owned(),
-                source,
-            })?;
-        Ok(Self { issuer })
+        let make = || {
+            let (params, key) = (authority_params(name), new_key()?);
+            let certificate = params.self_signed(&key)?;
+            Ok(Self {
+                name: name.to_owned(),
+                certificate: certificate.pem(),
+                der: certificate.der().clone(),
+                issuer: Issuer::new(params, key),
+            })
+        };
+        make().map_err(|source| CertificateError::Make {
+            subject: name.to_owned(),
+            source,
+        })
+    }
+
+    /// The authority that was saved.
+    pub fn from_saved(saved: &SavedAuthority) -> Result<Self, CertificateError> {
+        let unusable = || CertificateError::Unusable {
+            subject: saved.name.clone(),
+        };
+        let der =
+            CertificateDer::from_pem_slice(saved.certificate.as_bytes()).map_err(|_| unusable())?;
+        let key = KeyPair::from_pem(saved.key.expose_secret()).map_err(|_| unusable())?;
+        Ok(Self {
+            name: saved.name.clone(),
+            certificate: saved.certificate.clone(),
+            der,
+            issuer: Issuer::new(authority_params(&saved.name), key),
+        })
+    }
+
+    /// What has to be kept to have the same authority again.
+    pub fn to_saved(&self) -> SavedAuthority {
+        SavedAuthority {
+            name: self.name.clone(),
+            certificate: self.certificate.clone(),
+            key: self.issuer.key().serialize_pem().into(),
+        }
     }
 
     /// The certificate of the authority, PEM: what clients of the foundation trust.
-    pub fn certificate(&self) -> String {
-        self.issuer.pem()
+    pub fn certificate(&self) -> &str {
+        &self.certificate
     }
 
     /// A certificate for a server that is reached at these addresses.
@@ -70,8 +133,65 @@ impl CertificateAuthority {
         name: &str,
         addresses: &[IpAddr],
     ) -> Result<ServerCertificate, CertificateError> {
+        self.sign(name, addresses, valid_years())
+    }
+
+    /// The certificate that a server presents, and those that it presents when a fault asks for them.
+    pub(crate) fn presented(
+        &self,
+        server: ServerName,
+        name: &str,
+        address: IpAddr,
+        faults: Faults,
+    ) -> Result<Presented, CertificateError> {
+        let this_year = valid_years().start;
+        let flawed = [
+            (
+                CertificateFlaw::OtherHost,
+                self.sign(name, &[OTHER_HOST], valid_years())?,
+            ),
+            (
+                CertificateFlaw::Expired,
+                self.sign(name, &[address], this_year - YEARS_VALID..this_year)?,
+            ),
+            (
+                CertificateFlaw::UnknownAuthority,
+                // Of the same name, as after an authority was replaced.
+                Self::new(&self.name)?.server(name, &[address])?,
+            ),
+        ];
+        Ok(Presented {
+            server,
+            faults,
+            right: self.server(name, &[address])?.certified_key()?,
+            flawed: flawed
+                .iter()
+                .map(|(flaw, certificate)| Ok((*flaw, certificate.certified_key()?)))
+                .collect::<Result<BTreeMap<_, _>, CertificateError>>()?,
+        })
+    }
+
+    /// TLS for a client that trusts this authority and no other.
+    pub fn client_tls(&self) -> Result<ClientConfig, CertificateError> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.der.clone()).map_err(CertificateError::Tls)?;
+        Ok(
+            ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+                .with_safe_default_protocol_versions()
+                .map_err(CertificateError::Tls)?
+                .with_root_certificates(roots)
+                .with_no_client_auth(),
+        )
+    }
+
+    fn sign(
+        &self,
+        name: &str,
+        addresses: &[IpAddr],
+        years: Range<i32>,
+    ) -> Result<ServerCertificate, CertificateError> {
         let make = || {
-            let mut params = dated(name);
+            let mut params = dated(name, years);
             params.subject_alt_names = addresses.iter().copied().map(SanType::IpAddress).collect();
             params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -90,57 +210,65 @@ impl CertificateAuthority {
             source,
         })
     }
-
-    /// TLS for a client that trusts this authority and no other.
-    pub fn client_tls(&self) -> Result<ClientConfig, CertificateError> {
-        let mut roots = RootCertStore::empty();
-        roots
-            .add(self.issuer.der().clone())
-            .map_err(CertificateError::Tls)?;
-        Ok(
-            ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-                .with_safe_default_protocol_versions()
-                .map_err(CertificateError::Tls)?
-                .with_root_certificates(roots)
-                .with_no_client_auth(),
-        )
-    }
 }
 
 impl ServerCertificate {
-    /// TLS for the server that has this certificate.
-    pub fn server_tls(&self) -> Result<ServerConfig, CertificateError> {
-        ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .and_then(|config| {
-                config.with_no_client_auth().with_single_cert(
-                    self.chain.clone(),
-                    PrivateKeyDer::Pkcs8(self.key_der.clone_key()),
-                )
-            })
-            .map_err(CertificateError::Tls)
-    }
-
     /// Certificate and key in one text, as servers that read one file want it.
     pub fn bundle(&self) -> SecretString {
         format!("{}{}", self.certificate, self.key.expose_secret()).into()
     }
+
+    fn certified_key(&self) -> Result<Arc<CertifiedKey>, CertificateError> {
+        let key = PrivateKeyDer::Pkcs8(self.key_der.clone_key());
+        CertifiedKey::from_der(self.chain.clone(), key, &aws_lc_rs::default_provider())
+            .map(Arc::new)
+            .map_err(CertificateError::Tls)
+    }
+}
+
+/// TLS for a server that lets these clients in. Every connection is a new session: a resumed one would see no
+/// certificate, right or wrong.
+pub(crate) fn server_tls(
+    presented: Presented,
+    clients: Arc<dyn ClientCertVerifier>,
+) -> Result<ServerConfig, CertificateError> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(CertificateError::Tls)?
+        .with_client_cert_verifier(clients)
+        .with_cert_resolver(Arc::new(presented));
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
 }
 
 fn new_key() -> Result<KeyPair, rcgen::Error> {
     KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)
 }
 
-fn dated(name: &str) -> CertificateParams {
+fn authority_params(name: &str) -> CertificateParams {
+    let mut params = dated(name, valid_years());
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+}
+
+/// From this year's first day: a clock that is a little behind still finds the certificate valid.
+fn valid_years() -> Range<i32> {
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let year = i32::from(now.year());
+    year..year + YEARS_VALID
+}
+
+fn dated(name: &str, years: Range<i32>) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
-    let year = i32::from(
-        jiff::Timestamp::now()
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .year(),
-    );
-    // From the year's first day: a clock that is a little behind still finds the certificate valid.
-    params.not_before = rcgen::date_time_ymd(year, 1, 1);
-    params.not_after = rcgen::date_time_ymd(year + YEARS_VALID, 1, 1);
+    params.not_before = rcgen::date_time_ymd(years.start, 1, 1);
+    params.not_after = rcgen::date_time_ymd(years.end, 1, 1);
     params
+}
+
+/// What is kept over restarts is kept where only its owner can read it.
+fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose_secret())
 }

@@ -6,8 +6,9 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use odb_sandbox::{
     cf,
+    commands::{EnvArgs, FaultArgs, ResetArgs, SeedArgs},
     cpi::Processes,
-    foundation::{Foundation, FoundationSettings, UpOptions},
+    foundation::{Foundation, FoundationSettings, Persistence, UpOptions, wipe},
     net::NetAddress,
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,6 +30,14 @@ enum Command {
     Up(Box<Up>),
     /// Order services as the cf command line does.
     Cf(cf::CfArgs),
+    /// Make servers of a running foundation fail.
+    Fault(Box<FaultArgs>),
+    /// Print what shells and command lines need, secrets included.
+    Env(EnvArgs),
+    /// Put a fresh foundation in the place of a used one.
+    Reset(ResetArgs),
+    /// Seed thousands of service instances.
+    Seed(SeedArgs),
 }
 
 #[derive(Debug, Args)]
@@ -63,8 +72,12 @@ struct Up {
 #[tokio::main]
 async fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Up(up) => up.run().await,
+        Command::Up(up) => Box::pin(up.run()).await,
         Command::Cf(arguments) => cf::run(arguments).await,
+        Command::Fault(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Env(arguments) => arguments.run().map(|()| ExitCode::SUCCESS),
+        Command::Seed(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Reset(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         // Nothing can be done about a closed stderr.
@@ -83,11 +96,11 @@ impl Up {
         let settings = FoundationSettings::load(&self.config)?;
         // Lives until the end of this function, and the folder with it.
         let temporary;
-        let state = if let Some(folder) = self.state {
-            folder
+        let (state, persistence) = if let Some(folder) = self.state {
+            (folder, Persistence::Kept)
         } else {
             temporary = tempfile::tempdir().context("could not make a temporary folder")?;
-            temporary.path().to_owned()
+            (temporary.path().to_owned(), Persistence::Forgotten)
         };
         let options = UpOptions {
             state: std::path::absolute(state)?,
@@ -101,24 +114,35 @@ impl Up {
                 Processes::Real
             },
             job_user: self.job_user,
+            persistence,
         };
         // From here on a signal ends the foundation in good order, even while it starts.
         let (mut terminate, mut interrupt) = (
             signal(SignalKind::terminate())?,
             signal(SignalKind::interrupt())?,
         );
-        let foundation = Foundation::start(settings, options).await?;
-        writeln!(
-            std::io::stdout(),
-            "ready {}",
-            foundation.description_file().display()
-        )?;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        let mut net = None;
+        loop {
+            let foundation = Foundation::start_on(net, settings.clone(), options.clone()).await?;
+            writeln!(
+                std::io::stdout(),
+                "ready {}",
+                foundation.description_file().display()
+            )?;
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                () = foundation.reset_wanted() => {
+                    tracing::info!("starting anew");
+                    net = Some(foundation.stop().await);
+                    let state = options.state.clone();
+                    tokio::task::spawn_blocking(move || wipe(&state)).await??;
+                    continue;
+                }
+            }
+            tracing::info!("stopping");
+            foundation.stop().await;
+            return Ok(ExitCode::SUCCESS);
         }
-        tracing::info!("stopping");
-        foundation.stop().await;
-        Ok(ExitCode::SUCCESS)
     }
 }

@@ -6,6 +6,8 @@ use std::{
     str::FromStr,
 };
 
+use serde::{Deserialize, Serialize};
+
 const CONTROL_PORT: u16 = 9100;
 /// Nets are taken from `127.64.0.0` upwards: what is below is where other software likes to listen.
 const FIRST_SECOND_OCTET: u8 = 64;
@@ -82,7 +84,8 @@ impl LoopbackNet {
 }
 
 /// Names a `127.x.y.0/24` and knows who lives at which of its addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct NetAddress {
     second: u8,
     third: u8,
@@ -122,6 +125,11 @@ impl NetAddress {
         self.socket(2, 8443)
     }
 
+    /// Where the CredHub of the Director listens.
+    pub fn bosh_credhub(self) -> SocketAddr {
+        self.socket(2, 8844)
+    }
+
     /// Where the Cloud Controller listens.
     pub fn cloud_controller(self) -> SocketAddr {
         self.socket(3, 9024)
@@ -130,6 +138,11 @@ impl NetAddress {
     /// Where the UAA of the Cloud Controller listens.
     pub fn cf_uaa(self) -> SocketAddr {
         self.socket(3, 8443)
+    }
+
+    /// Where the CredHub that apps ask listens.
+    pub fn runtime_credhub(self) -> SocketAddr {
+        self.socket(3, 8844)
     }
 
     /// The address left free for the broker under test.
@@ -161,6 +174,20 @@ impl FromStr for NetAddress {
             Ok([127, second @ FIRST_SECOND_OCTET..=255, third, 0]) => Ok(Self { second, third }),
             _ => Err(NotALoopbackNet(text.to_owned())),
         }
+    }
+}
+
+impl TryFrom<String> for NetAddress {
+    type Error = NotALoopbackNet;
+
+    fn try_from(text: String) -> Result<Self, NotALoopbackNet> {
+        text.parse()
+    }
+}
+
+impl From<NetAddress> for String {
+    fn from(net: NetAddress) -> Self {
+        net.to_string()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The servers of one sandbox: started together, stopped together.
+//! The servers of one sandbox: started together, stopped together, and each of them open to faults.
 
 use std::{
     io,
@@ -8,10 +8,16 @@ use std::{
 use actix_web::{
     App, HttpServer,
     dev::{Server, ServerHandle},
+    middleware::from_fn,
     web::{PayloadConfig, ServiceConfig},
 };
 use rustls::ServerConfig;
 use tokio::{runtime::Handle, task::JoinHandle};
+
+use crate::{
+    faults::{Connection, Faults, ServerName, inject},
+    instance_identity::note_peer,
+};
 
 /// The largest body that any server of the sandbox reads.
 pub const BODY_LIMIT: usize = 4 * 1024 * 1024;
@@ -45,16 +51,17 @@ impl Servers {
         }
     }
 
-    /// Serves over TLS. `configure` is called once per worker, so what it mounts shares its state by itself.
+    /// Serves over TLS, with faults. `configure` is called once per worker, so what it mounts shares its state by itself.
     pub fn https(
         &mut self,
         name: &'static str,
         address: SocketAddr,
         tls: ServerConfig,
+        faults: (ServerName, Faults),
         configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
     ) -> Result<(), ServeError> {
         let server = TcpListener::bind(address)
-            .and_then(|listener| server(Binding::Tls(listener, Box::new(tls)), configure))
+            .and_then(|listener| faulty_server(listener, tls, faults, configure))
             .map_err(|source| ServeError {
                 name,
                 address,
@@ -77,7 +84,7 @@ impl Servers {
             address: unbound,
             source,
         })?;
-        let server = server(Binding::Plain(listener), configure).map_err(|source| ServeError {
+        let server = plain_server(listener, configure).map_err(|source| ServeError {
             name,
             address,
             source,
@@ -105,13 +112,8 @@ impl Servers {
     }
 }
 
-enum Binding {
-    Plain(TcpListener),
-    Tls(TcpListener, Box<ServerConfig>),
-}
-
-fn server(
-    binding: Binding,
+fn plain_server(
+    listener: TcpListener,
     configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
 ) -> io::Result<Server> {
     let server = HttpServer::new(move || {
@@ -123,9 +125,33 @@ fn server(
     .max_connections(CONNECTIONS)
     .shutdown_timeout(SECONDS_TO_STOP)
     .disable_signals();
-    let server = match binding {
-        Binding::Plain(listener) => server.listen(listener)?,
-        Binding::Tls(listener, tls) => server.listen_rustls_0_23(listener, *tls)?,
-    };
-    Ok(server.run())
+    Ok(server.listen(listener)?.run())
+}
+
+fn faulty_server(
+    listener: TcpListener,
+    tls: ServerConfig,
+    (name, faults): (ServerName, Faults),
+    configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+) -> io::Result<Server> {
+    let server = HttpServer::new(move || {
+        let faults = faults.clone();
+        App::new()
+            .app_data(PayloadConfig::new(BODY_LIMIT))
+            .configure(|app| configure(app))
+            .wrap(from_fn(move |request, next| {
+                inject(faults.clone(), name, request, next)
+            }))
+    })
+    .on_connect(|stream, connection| {
+        note_peer(stream, connection);
+        if let Some(hold) = Connection::of(stream) {
+            connection.insert(hold);
+        }
+    })
+    .workers(WORKERS)
+    .max_connections(CONNECTIONS)
+    .shutdown_timeout(SECONDS_TO_STOP)
+    .disable_signals();
+    Ok(server.listen_rustls_0_23(listener, tls)?.run())
 }

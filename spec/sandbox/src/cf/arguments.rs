@@ -40,10 +40,28 @@ pub(super) enum Identity {
 pub(super) enum CfCommand {
     /// Registers a service broker; its password is read from standard input or a file.
     CreateServiceBroker(CreateServiceBroker),
+    /// Has the catalog of a service broker read again, from another address if need be.
+    UpdateServiceBroker(CreateServiceBroker),
     /// Removes a service broker that has no service instances.
     DeleteServiceBroker(DeleteServiceBroker),
-    /// Shows all plans of an offering to everybody.
-    EnableServiceAccess(EnableServiceAccess),
+    /// Lists the service brokers.
+    ServiceBrokers,
+    /// Lists who sees which plan.
+    ServiceAccess,
+    /// Shows plans of an offering to everybody, or to an organization.
+    EnableServiceAccess(ServiceAccess),
+    /// Hides plans of an offering from everybody, or from an organization.
+    DisableServiceAccess(ServiceAccess),
+    /// Lists the organizations that you can see.
+    Orgs,
+    /// Lists the spaces that you can see.
+    Spaces,
+    /// Makes an organization.
+    CreateOrg(CreateOrg),
+    /// Makes a space in which its user may work.
+    CreateSpace(CreateSpace),
+    /// Makes an app that never runs: something to bind to.
+    CreateApp(NamedApp),
     /// Lists the plans that can be ordered.
     Marketplace,
     /// Orders a service instance.
@@ -56,10 +74,24 @@ pub(super) enum CfCommand {
     UpdateService(UpdateService),
     /// Brings a service instance to its plan's current version.
     UpgradeService(UpgradeService),
+    /// Gives a service instance another name.
+    RenameService(RenameService),
+    /// Lets another space use a service instance.
+    ShareService(ShareService),
+    /// Ends that another space can use a service instance.
+    UnshareService(ShareService),
     /// Deletes a service instance.
     DeleteService(DeleteService),
+    /// Forgets a service instance without telling its broker.
+    PurgeServiceInstance(NamedInstance),
+    /// Binds an app to a service instance.
+    BindService(BindService),
+    /// Ends the binding of an app to a service instance.
+    UnbindService(UnbindService),
     /// Creates credentials for a service instance.
     CreateServiceKey(CreateServiceKey),
+    /// Lists the keys of a service instance.
+    ServiceKeys(NamedInstance),
     /// Prints the credentials of a service key.
     ServiceKey(ShowServiceKey),
     /// Deletes a service key.
@@ -92,9 +124,39 @@ pub(super) struct DeleteServiceBroker {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct EnableServiceAccess {
+pub(super) struct ServiceAccess {
     /// The offering's name in the marketplace.
     pub(super) offering: String,
+    /// Only this plan of it.
+    #[arg(short = 'p', value_name = "PLAN")]
+    pub(super) plan: Option<String>,
+    /// Only for this organization.
+    #[arg(short = 'o', value_name = "ORG")]
+    pub(super) organization: Option<String>,
+    /// The broker of the offering, where several have one of that name.
+    #[arg(short = 'b', value_name = "BROKER")]
+    pub(super) broker: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CreateOrg {
+    /// What the new organization is to be called.
+    pub(super) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CreateSpace {
+    /// What the new space is to be called.
+    pub(super) name: String,
+    /// The organization that it is to belong to.
+    #[arg(short = 'o', value_name = "ORG")]
+    pub(super) organization: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct NamedApp {
+    /// The app's name.
+    pub(super) name: String,
 }
 
 #[derive(Debug, Args)]
@@ -108,6 +170,9 @@ pub(super) struct CreateService {
     /// Parameters for the broker: a JSON object, or a file that holds one.
     #[arg(short = 'c', value_name = "JSON")]
     pub(super) parameters: Option<String>,
+    /// Its tags, separated by commas.
+    #[arg(short = 't', value_name = "TAGS", value_delimiter = ',')]
+    pub(super) tags: Option<Vec<String>>,
     #[command(flatten)]
     pub(super) waiting: Waiting,
 }
@@ -119,7 +184,7 @@ pub(super) struct NamedInstance {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "change", required = true, multiple = true, args = ["parameters", "plan"])]
+#[group(id = "change", required = true, multiple = true, args = ["parameters", "plan", "tags"])]
 pub(super) struct UpdateService {
     /// The service instance's name.
     pub(super) name: String,
@@ -129,6 +194,51 @@ pub(super) struct UpdateService {
     /// The plan to change to.
     #[arg(short = 'p', value_name = "PLAN")]
     pub(super) plan: Option<String>,
+    /// The tags that it is to have, separated by commas.
+    #[arg(short = 't', value_name = "TAGS", value_delimiter = ',')]
+    pub(super) tags: Option<Vec<String>>,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RenameService {
+    /// The service instance's name.
+    pub(super) name: String,
+    /// What it is to be called.
+    pub(super) new_name: String,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShareService {
+    /// The service instance's name.
+    pub(super) name: String,
+    /// The other space.
+    #[arg(short = 's', value_name = "SPACE")]
+    pub(super) space: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BindService {
+    /// The app's name.
+    pub(super) app: String,
+    /// The service instance's name.
+    pub(super) instance: String,
+    /// Parameters for the broker: a JSON object, or a file that holds one.
+    #[arg(short = 'c', value_name = "JSON")]
+    pub(super) parameters: Option<String>,
+    #[command(flatten)]
+    pub(super) waiting: Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct UnbindService {
+    /// The app's name.
+    pub(super) app: String,
+    /// The service instance's name.
+    pub(super) instance: String,
     #[command(flatten)]
     pub(super) waiting: Waiting,
 }

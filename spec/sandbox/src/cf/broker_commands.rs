@@ -1,4 +1,4 @@
-//! `create-service-broker`, `delete-service-broker`.
+//! `create-service-broker`, `update-service-broker`, `delete-service-broker`, `service-brokers`.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -8,12 +8,54 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
 use super::arguments::{CreateServiceBroker, DeleteServiceBroker};
-use super::client::Client;
+use super::client::{Client, Listing};
 use super::error::CfError;
 use super::screen::Screen;
+use super::table::table;
+use super::wire::Broker;
 use super::{job, lookup};
 
 const PASSWORD_LIMIT: u64 = 64 * 1024;
+
+pub(super) async fn list(client: &mut Client, screen: &mut Screen) -> Result<(), CfError> {
+    let brokers: Listing<Broker> = client.list("/v3/service_brokers", &[]).await?;
+    if brokers.resources.is_empty() {
+        screen.say("there are no service brokers that you can see");
+        return Ok(());
+    }
+    let mut rows: Vec<_> = brokers
+        .resources
+        .into_iter()
+        .map(|broker| [broker.name, broker.url])
+        .collect();
+    rows.sort();
+    screen.print(table(["name", "url"], &rows).as_bytes())
+}
+
+/// Gives a broker's address and password anew, which has its catalog read again.
+pub(super) async fn update(
+    client: &mut Client,
+    screen: &mut Screen,
+    broker: CreateServiceBroker,
+) -> Result<(), CfError> {
+    let password = password(broker.password_file).await?;
+    let found = lookup::broker(client, &broker.name).await?;
+    let body = Correction {
+        authentication: Authentication {
+            kind: "basic",
+            credentials: Credentials {
+                username: &broker.username,
+                password: password.expose_secret(),
+            },
+        },
+        url: broker.url.as_str().trim_end_matches('/'),
+    };
+    let path = format!("/v3/service_brokers/{}", found.guid);
+    let change = client.change(Method::PATCH, &path, Some(&body)).await?;
+    job::follow_to_end(client, screen, change, broker.patience).await?;
+    screen.say(&format!("service broker {} updated", broker.name));
+    Ok(())
+}
 
 pub(super) async fn create(
     client: &mut Client,
@@ -64,6 +106,12 @@ struct Registration<'a> {
     name: &'a str,
     url: &'a str,
     authentication: Authentication<'a>,
+}
+
+#[derive(Serialize)]
+struct Correction<'a> {
+    authentication: Authentication<'a>,
+    url: &'a str,
 }
 
 #[derive(Serialize)]

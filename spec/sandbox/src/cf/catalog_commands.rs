@@ -1,11 +1,7 @@
-//! `marketplace`, `enable-service-access`.
-
-use reqwest::Method;
-use serde_json::json;
+//! `marketplace`.
 
 use super::client::{Client, Listing};
 use super::error::CfError;
-use super::lookup;
 use super::screen::Screen;
 use super::table::table;
 use super::wire::{Included, Plan};
@@ -59,25 +55,4 @@ fn row(plan: &Plan, included: &Included) -> [String; 5] {
         costs.to_owned(),
         broker.map_or_else(String::new, |broker| broker.name.clone()),
     ]
-}
-
-pub(super) async fn enable_access(
-    client: &mut Client,
-    screen: &mut Screen,
-    name: &str,
-) -> Result<(), CfError> {
-    let offering = lookup::offering(client, name).await?.guid.to_string();
-    let query = [("service_offering_guids", &*offering)];
-    let plans: Listing<Plan> = client.list("/v3/service_plans", &query).await?;
-    for plan in &plans.resources {
-        let path = format!("/v3/service_plans/{}/visibility", plan.guid);
-        client
-            .change(Method::POST, &path, Some(&json!({ "type": "public" })))
-            .await?;
-        screen.say(&format!(
-            "plan {} of {name} is open to everybody",
-            plan.name
-        ));
-    }
-    Ok(())
 }

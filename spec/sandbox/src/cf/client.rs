@@ -71,6 +71,27 @@ impl Client {
         &self.space
     }
 
+    /// The name of the user who speaks.
+    pub(super) fn user_name(&self) -> &str {
+        &self.user.name
+    }
+
+    /// Makes something that is there at once, and reads what was made.
+    pub(super) async fn make<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        body: &(impl Serialize + Sync),
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|source| ClientError::Unwritable { source })?;
+        let url = self.url(path, &[]);
+        let answer = self.call(&Method::POST, url, Some(body)).await?;
+        if answer.status.is_success() {
+            answer.json()
+        } else {
+            Err(answer.refused())
+        }
+    }
+
     /// Reads one resource.
     pub(super) async fn get<T: DeserializeOwned>(
         &mut self,
@@ -155,11 +176,22 @@ impl Client {
         path: &str,
         body: Option<&(impl Serialize + Sync)>,
     ) -> Result<Change, ClientError> {
+        self.change_with(method, path, &[], body).await
+    }
+
+    /// The same with a query.
+    pub(super) async fn change_with(
+        &mut self,
+        method: Method,
+        path: &str,
+        query: Query<'_>,
+        body: Option<&(impl Serialize + Sync)>,
+    ) -> Result<Change, ClientError> {
         let body = body
             .map(serde_json::to_vec)
             .transpose()
             .map_err(|source| ClientError::Unwritable { source })?;
-        let answer = self.call(&method, self.url(path, &[]), body).await?;
+        let answer = self.call(&method, self.url(path, query), body).await?;
         match answer.status {
             StatusCode::ACCEPTED => match answer.location {
                 Some(job) => Ok(Change::Started(JobPath(job))),

@@ -21,6 +21,12 @@ pub(super) enum CfError {
     Job(#[from] JobError),
     #[error("there is no service broker `{0}`")]
     NoBroker(String),
+    #[error("there is no organization `{0}` that you can see")]
+    NoOrganization(String),
+    #[error("there is no space `{0}` that you can see")]
+    NoSpace(String),
+    #[error("there is no app `{0}`")]
+    NoApp(String),
     #[error("there is no offering `{0}`")]
     NoOffering(String),
     #[error("more than one service broker has an offering `{0}`")]
@@ -89,8 +95,11 @@ impl CfError {
                     .into(),
             ),
             Self::NoInstance(_) => Some("`odb-sandbox cf services` lists the service instances of the space".into()),
+            Self::NoApp(_) => Some("`odb-sandbox cf create-app NAME` makes one to bind to".into()),
             Self::Foundation(FoundationError::Parse { .. })
             | Self::NoBroker(_)
+            | Self::NoOrganization(_)
+            | Self::NoSpace(_)
             | Self::AmbiguousOffering(_)
             | Self::AmbiguousPlan { .. }
             | Self::NoOtherPlan(_)

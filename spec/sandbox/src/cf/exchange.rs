@@ -221,6 +221,16 @@ impl ClientError {
         )
     }
 
+    /// True when what was asked for is so already.
+    pub(super) fn says_already(&self) -> bool {
+        match self {
+            Self::Refused {
+                error: Some(error), ..
+            } => error.detail.contains(" already has "),
+            _ => false,
+        }
+    }
+
     /// True when the same question may be answered the next moment.
     pub(super) fn is_transient(&self) -> bool {
         match self {

@@ -1,9 +1,12 @@
-//! `create-service`, `update-service`, `upgrade-service`, `delete-service`, `services`, `service`.
+//! `create-service`, `update-service`, `upgrade-service`, `rename-service`, `delete-service`, `purge-service-instance`,
+//! `services`, `service`.
 
 use reqwest::Method;
 use serde::Serialize;
 
-use super::arguments::{CreateService, DeleteService, UpdateService, UpgradeService};
+use super::arguments::{
+    CreateService, DeleteService, RenameService, UpdateService, UpgradeService,
+};
 use super::client::{Change, Client, Listing};
 use super::error::CfError;
 use super::job::{self, Outcome};
@@ -24,6 +27,7 @@ pub(super) async fn create(
         kind: "managed",
         name: &order.name,
         parameters,
+        tags: order.tags.as_deref(),
         relationships: NewRelationships {
             space: To::new(client.space().clone()),
             service_plan: To::new(plan.guid),
@@ -49,7 +53,7 @@ pub(super) async fn update(
         None => (lookup::instance(client, &update.name).await?, None),
         Some(plan) => with_new_plan(client, &update.name, plan).await?,
     };
-    if parameters.is_none() && plan.is_none() {
+    if parameters.is_none() && plan.is_none() && update.tags.is_none() {
         screen.say(&format!(
             "service instance {} has that plan already",
             update.name
@@ -58,10 +62,11 @@ pub(super) async fn update(
     }
     let body = Changes {
         parameters,
+        tags: update.tags.as_deref(),
         relationships: plan.map(|plan| ChangedRelationships {
             service_plan: To::new(plan),
         }),
-        maintenance_info: None,
+        ..Changes::default()
     };
     let change = patch(client, &instance, &body).await?;
     match job::follow(client, screen, change, &update.waiting).await? {
@@ -124,18 +129,58 @@ pub(super) async fn upgrade(
         .get(&format!("/v3/service_plans/{plan}"), &[])
         .await?;
     let body = Changes {
-        parameters: None,
-        relationships: None,
         maintenance_info: plan
             .maintenance_info
             .version
             .map(|version| Version { version }),
+        ..Changes::default()
     };
     let change = patch(client, &instance, &body).await?;
     match job::follow(client, screen, change, &upgrade.waiting).await? {
         Outcome::Complete => screen.say(&format!("service instance {} upgraded", upgrade.name)),
         Outcome::InProgress => in_progress(screen, "upgrade", &upgrade.name),
     }
+    Ok(())
+}
+
+pub(super) async fn rename(
+    client: &mut Client,
+    screen: &mut Screen,
+    rename: RenameService,
+) -> Result<(), CfError> {
+    let instance = lookup::instance(client, &rename.name).await?;
+    let body = Changes {
+        name: Some(&rename.new_name),
+        ..Changes::default()
+    };
+    let change = patch(client, &instance, &body).await?;
+    match job::follow(client, screen, change, &rename.waiting).await? {
+        Outcome::Complete => screen.say(&format!(
+            "service instance {} is called {} now",
+            rename.name, rename.new_name
+        )),
+        Outcome::InProgress => in_progress(screen, "update", &rename.name),
+    }
+    Ok(())
+}
+
+/// Forgets a service instance. One that is not there is as good as forgotten.
+pub(super) async fn purge(
+    client: &mut Client,
+    screen: &mut Screen,
+    name: &str,
+) -> Result<(), CfError> {
+    let Some(instance) = lookup::find_instance(client, name).await? else {
+        screen.say(&format!("there is no service instance {name}"));
+        return Ok(());
+    };
+    let path = format!("/v3/service_instances/{}", instance.guid);
+    client
+        .change_with(Method::DELETE, &path, &[("purge", "true")], None::<&()>)
+        .await?;
+    screen.say(&format!(
+        "service instance {name} is forgotten; its broker was not told"
+    ));
     Ok(())
 }
 
@@ -287,7 +332,7 @@ fn in_progress(screen: &mut Screen, operation: &str, name: &str) {
 async fn patch(
     client: &mut Client,
     instance: &Instance,
-    body: &Changes,
+    body: &Changes<'_>,
 ) -> Result<Change, CfError> {
     let path = format!("/v3/service_instances/{}", instance.guid);
     Ok(client.change(Method::PATCH, &path, Some(body)).await?)
@@ -300,6 +345,8 @@ struct NewInstance<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Parameters>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<&'a [String]>,
     relationships: NewRelationships,
 }
 
@@ -309,8 +356,12 @@ struct NewRelationships {
     service_plan: To<PlanGuid>,
 }
 
-#[derive(Serialize)]
-struct Changes {
+#[derive(Default, Serialize)]
+struct Changes<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Parameters>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,9 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::client::{Client, Listing};
 use super::error::CfError;
-use super::wire::{Binding, Broker, Included, Instance, InstanceGuid, Offering, Plan};
+use super::wire::{
+    App, AppGuid, Binding, Broker, Included, Instance, InstanceGuid, Offering, Organization, Plan,
+};
 
 const FIRST: (&str, &str) = ("page", "1");
 const ONE: (&str, &str) = ("per_page", "1");
@@ -21,14 +23,67 @@ pub(super) async fn broker(client: &mut Client, name: &str) -> Result<Broker, Cf
         .ok_or_else(|| CfError::NoBroker(name.to_owned()))
 }
 
-/// The one offering of this name.
-pub(super) async fn offering(client: &mut Client, name: &str) -> Result<Offering, CfError> {
+/// The organization of this name.
+pub(super) async fn organization(client: &mut Client, name: &str) -> Result<Organization, CfError> {
+    let query = [("names", &*list_item(name)), FIRST, ONE];
+    let found: Listing<Organization> = client.first_page("/v3/organizations", &query).await?;
+    found
+        .resources
+        .into_iter()
+        .next()
+        .ok_or_else(|| CfError::NoOrganization(name.to_owned()))
+}
+
+/// The app of this name in the space.
+pub(super) async fn app(client: &mut Client, name: &str) -> Result<App, CfError> {
+    let space = client.space().to_string();
     let query = [
-        ("fields[service_broker]", "name,guid"),
         ("names", &*list_item(name)),
         FIRST,
-        TWO,
+        ONE,
+        ("space_guids", &*space),
     ];
+    let found: Listing<App> = client.first_page("/v3/apps", &query).await?;
+    found
+        .resources
+        .into_iter()
+        .next()
+        .ok_or_else(|| CfError::NoApp(name.to_owned()))
+}
+
+/// The bindings of an app to a service instance.
+pub(super) async fn app_bindings(
+    client: &mut Client,
+    app: &AppGuid,
+    instance: &InstanceGuid,
+) -> Result<Vec<Binding>, CfError> {
+    let (app, instance) = (app.to_string(), instance.to_string());
+    let query = [
+        ("app_guids", &*app),
+        ("service_instance_guids", &*instance),
+        ("type", "app"),
+    ];
+    let found: Listing<Binding> = client
+        .list("/v3/service_credential_bindings", &query)
+        .await?;
+    Ok(found.resources)
+}
+
+/// The one offering of this name, of this broker if one is named.
+pub(super) async fn offering(
+    client: &mut Client,
+    name: &str,
+    broker: Option<&str>,
+) -> Result<Offering, CfError> {
+    let broker = broker.map(list_item);
+    let (fields, names) = (("fields[service_broker]", "name,guid"), list_item(name));
+    let mut query = vec![fields, ("names", &*names)];
+    query.extend(
+        broker
+            .as_deref()
+            .map(|broker| ("service_broker_names", broker)),
+    );
+    query.extend([FIRST, TWO]);
     let mut found: Listing<Offering> = client.first_page("/v3/service_offerings", &query).await?;
     match found.resources.len() {
         0 => Err(CfError::NoOffering(name.to_owned())),

@@ -11,11 +11,14 @@
 //! client       tokens, calls, lists, changes       exchange  one HTTP exchange: trust, limits, refusals
 //! wire         what the Cloud Controller says      parameters, table   what goes in, what comes out
 //! lookup       names to resources                  job       follows an operation to its end
-//! broker_commands  instance_commands  key_commands  catalog_commands  curl    one command group each
+//! broker_commands  catalog_commands  access_commands  place_commands         one command group each: for operators,
+//! instance_commands  share_commands  binding_commands  key_commands  curl    and for users
 //! screen       data to stdout, talk to stderr      error     what went wrong, and what would help
 //! ```
 
+mod access_commands;
 mod arguments;
+mod binding_commands;
 mod broker_commands;
 mod catalog_commands;
 mod client;
@@ -28,7 +31,9 @@ mod job;
 mod key_commands;
 mod lookup;
 mod parameters;
+mod place_commands;
 mod screen;
+mod share_commands;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -80,12 +85,27 @@ async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
         CfCommand::CreateServiceBroker(broker) => {
             broker_commands::create(client, screen, broker).await
         }
+        CfCommand::UpdateServiceBroker(broker) => {
+            broker_commands::update(client, screen, broker).await
+        }
+        CfCommand::ServiceBrokers => broker_commands::list(client, screen).await,
         CfCommand::DeleteServiceBroker(broker) => {
             broker_commands::delete(client, screen, broker).await
         }
+        CfCommand::ServiceAccess => access_commands::list(client, screen).await,
         CfCommand::EnableServiceAccess(access) => {
-            catalog_commands::enable_access(client, screen, &access.offering).await
+            access_commands::enable(client, screen, access).await
         }
+        CfCommand::DisableServiceAccess(access) => {
+            access_commands::disable(client, screen, access).await
+        }
+        CfCommand::Orgs => place_commands::organizations(client, screen).await,
+        CfCommand::Spaces => place_commands::spaces(client, screen).await,
+        CfCommand::CreateOrg(order) => {
+            place_commands::create_organization(client, screen, order).await
+        }
+        CfCommand::CreateSpace(order) => place_commands::create_space(client, screen, order).await,
+        CfCommand::CreateApp(app) => place_commands::create_app(client, screen, app).await,
         CfCommand::Marketplace => catalog_commands::marketplace(client, screen).await,
         CfCommand::CreateService(order) => instance_commands::create(client, screen, order).await,
         CfCommand::Services => instance_commands::list(client, screen).await,
@@ -96,10 +116,21 @@ async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
         CfCommand::UpgradeService(upgrade) => {
             instance_commands::upgrade(client, screen, upgrade).await
         }
+        CfCommand::RenameService(change) => instance_commands::rename(client, screen, change).await,
+        CfCommand::ShareService(share) => share_commands::share(client, screen, share).await,
+        CfCommand::UnshareService(share) => share_commands::unshare(client, screen, share).await,
+        CfCommand::PurgeServiceInstance(instance) => {
+            instance_commands::purge(client, screen, &instance.name).await
+        }
+        CfCommand::BindService(order) => binding_commands::bind(client, screen, order).await,
+        CfCommand::UnbindService(order) => binding_commands::unbind(client, screen, order).await,
         CfCommand::DeleteService(deletion) => {
             instance_commands::delete(client, screen, deletion).await
         }
         CfCommand::CreateServiceKey(order) => key_commands::create(client, screen, order).await,
+        CfCommand::ServiceKeys(instance) => {
+            key_commands::list(client, screen, &instance.name).await
+        }
         CfCommand::ServiceKey(key) => key_commands::show(client, screen, key).await,
         CfCommand::DeleteServiceKey(deletion) => {
             key_commands::delete(client, screen, deletion).await

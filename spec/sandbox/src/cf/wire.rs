@@ -23,7 +23,9 @@ macro_rules! guid {
 }
 
 guid!(
+    OrganizationGuid,
     SpaceGuid,
+    AppGuid,
     BrokerGuid,
     OfferingGuid,
     PlanGuid,
@@ -115,8 +117,36 @@ impl<Guid> To<Guid> {
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct Organization {
+    pub(super) guid: OrganizationGuid,
+    pub(super) name: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Space {
+    pub(super) guid: SpaceGuid,
+    pub(super) name: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct App {
+    pub(super) guid: AppGuid,
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct Broker {
     pub(super) guid: BrokerGuid,
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) url: String,
+}
+
+/// Who sees a plan.
+#[derive(Debug, Deserialize)]
+pub(super) struct Visibility {
+    #[serde(default)]
+    pub(super) organizations: Vec<Organization>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -139,6 +169,9 @@ pub(super) struct Plan {
     #[serde(default)]
     pub(super) description: String,
     pub(super) free: Option<bool>,
+    /// `public`, `organization`, `space` or `admin`.
+    #[serde(default)]
+    pub(super) visibility_type: String,
     #[serde(default)]
     pub(super) maintenance_info: MaintenanceInfo,
     pub(super) relationships: Option<PlanRelationships>,
@@ -184,6 +217,9 @@ pub(super) struct InstanceRelationships {
 #[derive(Debug, Deserialize)]
 pub(super) struct Binding {
     pub(super) guid: BindingGuid,
+    pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) last_operation: LastOperation,
 }
 
 /// What a binding is good for: shown to its owner, and to nobody else.

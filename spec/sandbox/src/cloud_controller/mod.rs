@@ -4,15 +4,22 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `api` | the routes: a request becomes a look at the state, or a change of it and a job |
+//! | `v2` | the routes of the generation before, which can be switched off |
 //! | `work` | what jobs do, each in a task of its own |
 //! | `broker_client` | requests to brokers and the meaning of their answers |
+//! | `conduct`, `era` | how it deals with brokers, and which generations of its API it has |
 //! | `model` | what is remembered |
+//! | `seed` | instances that nobody ordered |
 
 mod api;
 mod broker_client;
+mod conduct;
+mod era;
 mod model;
 mod refusal;
+mod seed;
 mod settings;
+mod v2;
 mod work;
 
 use std::sync::Arc;
@@ -23,11 +30,22 @@ use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use broker_client::BrokerClientError;
-pub use settings::{BrokerConduct, CloudControllerSettings, OrganizationSettings, SpaceSettings};
+pub use conduct::{BrokerCertificates, BrokerConduct, InstanceRow};
+pub use era::ApiEra;
+pub use model::ServiceQuota;
+pub use seed::{SeedError, SeedablePlan, SeededInstance, SeededState};
+pub use settings::{
+    CloudControllerSettings, KnownUser, OrganizationSettings, RateLimits, SpaceSettings,
+};
 
-use crate::uaa::TokenVerifier;
+use crate::{
+    store::{Store, StoreError},
+    uaa::TokenVerifier,
+};
+use api::RequestCounts;
 use broker_client::BrokerClient;
-use model::State;
+use conduct::SharedConduct;
+use model::{OrganizationKey, SpaceKey, State};
 
 /// A Cloud Controller. Cloning it gives another handle on the same one.
 #[derive(Clone)]
@@ -35,12 +53,25 @@ pub struct CloudController(Arc<Inner>);
 
 struct Inner {
     settings: CloudControllerSettings,
+    conduct: SharedConduct,
     state: State,
     tokens: TokenVerifier,
     broker_client: BrokerClient,
+    counts: RequestCounts,
     runtime: Handle,
     tasks: TaskTracker,
     stopping: CancellationToken,
+}
+
+/// A Cloud Controller could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum CloudControllerError {
+    /// It has no client for brokers.
+    #[error("could not set up the Cloud Controller's broker client")]
+    BrokerClient(#[source] BrokerClientError),
+    /// What was saved cannot be read.
+    #[error("could not read the Cloud Controller's tables")]
+    State(#[source] StoreError),
 }
 
 /// An organization and a space of it, as the state knows them.
@@ -53,32 +84,50 @@ pub struct Target {
 }
 
 impl CloudController {
-    /// A Cloud Controller with the organizations of its settings. It trusts the tokens that `tokens` accepts, and the
-    /// brokers that `tls` trusts; its jobs run on `runtime`.
+    /// A Cloud Controller with what `store` has kept for it, or else with the organizations of its settings. It trusts
+    /// the tokens that `tokens` accepts, and the brokers that `tls` trusts; its jobs run on `runtime`.
     pub fn new(
         settings: CloudControllerSettings,
+        store: &Store,
         tokens: TokenVerifier,
         tls: ClientConfig,
         runtime: Handle,
-    ) -> Result<Self, BrokerClientError> {
-        let broker_client =
-            BrokerClient::new(tls, settings.brokers.timeout, settings.info_location())?;
-        let state = State::default();
-        state.change(|tables| settings.seed(tables));
+    ) -> Result<Self, CloudControllerError> {
+        let conduct = SharedConduct::new(settings.brokers);
+        let broker_client = BrokerClient::new(tls, conduct.clone(), settings.info_location())
+            .map_err(CloudControllerError::BrokerClient)?;
+        let state = State::open(store).map_err(CloudControllerError::State)?;
+        state.change(|tables| {
+            settings.seed(tables);
+            tables.end_lost_work();
+        });
         Ok(Self(Arc::new(Inner {
             settings,
+            conduct,
             state,
             tokens,
             broker_client,
+            counts: RequestCounts::default(),
             runtime,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         })))
     }
 
+    /// How it deals with brokers at the moment.
+    pub fn conduct(&self) -> BrokerConduct {
+        self.0.conduct.now()
+    }
+
+    /// Deals with brokers in another way from now on; polls and mitigations that are under way follow.
+    pub fn set_conduct(&self, conduct: BrokerConduct) {
+        self.0.conduct.set(conduct);
+    }
+
     /// Mounts all routes.
     pub fn configure(&self, app: &mut ServiceConfig) {
         app.app_data(web::Data::new(self.clone()));
+        app.service(v2::routes(self.0.settings.era));
         api::routes(app);
     }
 
@@ -89,11 +138,10 @@ impl CloudController {
         self.0.state.read(|tables| {
             let organization = tables
                 .organizations
-                .values()
-                .find(|organization| organization.name == wanted.name)?;
-            let space = tables.spaces.values().find(|space| {
-                space.organization == organization.guid && space.name == *space_name
-            })?;
+                .with(OrganizationKey::Name(wanted.name.clone()))
+                .next()?;
+            let key = SpaceKey::Name(organization.guid.clone(), space_name.clone());
+            let space = tables.spaces.with(key).next()?;
             Some(Target {
                 organization: (organization.name.clone(), organization.guid.to_string()),
                 space: (space.name.clone(), space.guid.to_string()),

@@ -28,6 +28,11 @@ pub(crate) enum Fault {
     NotAuthenticated,
     InvalidAuthToken,
     NotAuthorized,
+    OrganizationSuspended,
+    FeatureDisabled,
+    RateLimitExceeded,
+    AddressRateLimitExceeded,
+    BrokerRateLimitExceeded,
     NotFound,
     ResourceNotFound,
     MessageParseError,
@@ -36,23 +41,40 @@ pub(crate) enum Fault {
     UnprocessableEntity,
     UnableToPerform,
     AsyncInstanceOperationInProgress,
+    ParametersNotSupported,
+    BindingParametersNotSupported,
+    UnshareFailed,
+    AlreadyBoundToRoute,
     DeprovisionFailed,
+    AppDeletionFailed,
+    SpaceDeletionFailed,
+    OrganizationDeletionFailed,
     MaintenanceInfoNotSupported,
     MaintenanceInfoNotUpdatableWhenChangingPlan,
     MaintenanceInfoConflict,
     BrokerNotRemovable,
     CatalogInvalid,
     BrokerFailed,
+    BrokerRequestRejected,
+    BrokerRequestMalformed,
+    BrokerSyncFailed,
+    ServiceBindingInvalid,
     JobTimeout,
 }
 
 impl Fault {
     fn parts(self) -> (StatusCode, u32, &'static str) {
+        const TOO_MANY: StatusCode = StatusCode::TOO_MANY_REQUESTS;
         const UNPROCESSABLE: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
         match self {
             Self::NotAuthenticated => (StatusCode::UNAUTHORIZED, 10002, "CF-NotAuthenticated"),
             Self::InvalidAuthToken => (StatusCode::UNAUTHORIZED, 1000, "CF-InvalidAuthToken"),
             Self::NotAuthorized => (StatusCode::FORBIDDEN, 10003, "CF-NotAuthorized"),
+            Self::OrganizationSuspended => (StatusCode::FORBIDDEN, 10017, "CF-OrgSuspended"),
+            Self::FeatureDisabled => (StatusCode::FORBIDDEN, 330_002, "CF-FeatureDisabled"),
+            Self::RateLimitExceeded => (TOO_MANY, 10013, "CF-RateLimitExceeded"),
+            Self::AddressRateLimitExceeded => (TOO_MANY, 10014, "CF-IPBasedRateLimitExceeded"),
+            Self::BrokerRateLimitExceeded => (TOO_MANY, 10016, "CF-ServiceBrokerRateLimitExceeded"),
             Self::NotFound => (StatusCode::NOT_FOUND, 10000, "CF-NotFound"),
             Self::ResourceNotFound => (StatusCode::NOT_FOUND, 10010, "CF-ResourceNotFound"),
             Self::MessageParseError => (StatusCode::BAD_REQUEST, 1001, "CF-MessageParseError"),
@@ -64,6 +86,39 @@ impl Fault {
                 StatusCode::CONFLICT,
                 60016,
                 "CF-AsyncServiceInstanceOperationInProgress",
+            ),
+            Self::ParametersNotSupported => (
+                StatusCode::BAD_REQUEST,
+                120_004,
+                "CF-ServiceFetchInstanceParametersNotSupported",
+            ),
+            Self::BindingParametersNotSupported => (
+                StatusCode::BAD_GATEWAY,
+                90007,
+                "CF-ServiceFetchBindingParametersNotSupported",
+            ),
+            Self::UnshareFailed => (
+                StatusCode::BAD_GATEWAY,
+                390_001,
+                "CF-ServiceInstanceUnshareFailed",
+            ),
+            Self::AlreadyBoundToRoute => (
+                UNPROCESSABLE,
+                130_008,
+                "CF-ServiceInstanceAlreadyBoundToSameRoute",
+            ),
+            Self::AppDeletionFailed => (
+                StatusCode::BAD_GATEWAY,
+                150_009,
+                "CF-AppRecursiveDeleteFailed",
+            ),
+            Self::SpaceDeletionFailed => {
+                (StatusCode::BAD_GATEWAY, 290_008, "CF-SpaceDeletionFailed")
+            }
+            Self::OrganizationDeletionFailed => (
+                StatusCode::BAD_GATEWAY,
+                290_010,
+                "CF-OrganizationDeletionFailed",
             ),
             Self::DeprovisionFailed => (
                 StatusCode::CONFLICT,
@@ -85,6 +140,24 @@ impl Fault {
                 270_012,
                 "CF-ServiceBrokerCatalogInvalid",
             ),
+            Self::BrokerRequestRejected => (
+                StatusCode::BAD_GATEWAY,
+                270_020,
+                "CF-ServiceBrokerRequestRejected",
+            ),
+            Self::BrokerRequestMalformed => (
+                StatusCode::BAD_GATEWAY,
+                270_021,
+                "CF-ServiceBrokerRequestMalformed",
+            ),
+            Self::BrokerSyncFailed => (
+                StatusCode::BAD_GATEWAY,
+                270_022,
+                "CF-ServiceBrokerSyncFailed",
+            ),
+            Self::ServiceBindingInvalid => {
+                (StatusCode::BAD_REQUEST, 90001, "CF-ServiceBindingInvalid")
+            }
             Self::BrokerFailed => (StatusCode::BAD_GATEWAY, 10001, "CF-ServiceBrokerError"),
             Self::JobTimeout => (StatusCode::SERVICE_UNAVAILABLE, 290_006, "CF-JobTimeout"),
         }
@@ -115,6 +188,10 @@ impl Refusal {
 
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Fault::UnprocessableEntity.with(detail)
+    }
+
+    pub(crate) fn fault(&self) -> Fault {
+        self.fault
     }
 
     pub(crate) fn entry(&self) -> ErrorEntry {

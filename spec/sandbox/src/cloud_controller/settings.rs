@@ -1,11 +1,14 @@
 //! What a Cloud Controller is started with.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, num::NonZeroU32, time::Duration};
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::model::{Organization, OrganizationGuid, Space, SpaceGuid, Tables};
+use super::model::{
+    Organization, Role, RoleKind, RolePlace, ServiceQuota, Space, Tables, User, UserName,
+};
+use super::{conduct::BrokerConduct, era::ApiEra};
 
 /// What a Cloud Controller is started with.
 #[derive(Clone, Debug)]
@@ -14,84 +17,153 @@ pub struct CloudControllerSettings {
     pub url: String,
     /// The UAA whose tokens it trusts.
     pub uaa_url: String,
+    /// Which generations of the API it has.
+    pub era: ApiEra,
     /// The organizations that are there from the beginning.
     pub organizations: Vec<OrganizationSettings>,
+    /// The users that the UAA has from the beginning. Others become known with their first token.
+    pub users: Vec<KnownUser>,
+    /// How much anybody may ask. A real Cloud Controller is without limits by default.
+    pub rate_limits: Option<RateLimits>,
+    /// How many requests of one user may be with brokers at the same time (`max_concurrent_service_broker_requests`).
+    /// Without it there is no limit.
+    pub concurrent_broker_requests: Option<NonZeroU32>,
     /// How it deals with brokers.
     pub brokers: BrokerConduct,
 }
 
+/// A user of the UAA.
+#[derive(Clone, Debug)]
+pub struct KnownUser {
+    /// The name to log in with.
+    pub name: String,
+    /// The id that the UAA gave the user.
+    pub id: String,
+}
+
+/// How much anybody may ask (`rate_limiter`).
+#[derive(Clone, Copy, Debug)]
+pub struct RateLimits {
+    /// Requests of one user in one interval.
+    pub general: u32,
+    /// Requests without a token from one address in one interval.
+    pub unauthenticated: u32,
+    /// After what time counting begins anew.
+    pub reset_interval: Duration,
+}
+
 /// An organization that is there from the beginning.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct OrganizationSettings {
     /// Its name.
     pub name: String,
+    /// The names of the users who manage it.
+    #[serde(default)]
+    pub managers: BTreeSet<String>,
+    /// The names of the users who see it and nothing in it.
+    #[serde(default)]
+    pub auditors: BTreeSet<String>,
+    /// How much may be ordered in all its spaces together.
+    #[serde(default)]
+    pub quota: ServiceQuota,
     /// Its spaces.
     pub spaces: Vec<SpaceSettings>,
 }
 
 /// A space that is there from the beginning.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct SpaceSettings {
     /// Its name.
     pub name: String,
+    /// How much may be ordered there.
+    #[serde(default)]
+    pub quota: ServiceQuota,
     /// The names of the users who may work there.
     pub developers: BTreeSet<String>,
-}
-
-/// How a Cloud Controller deals with brokers. The defaults are those of a real one.
-#[derive(Clone, Copy, Debug)]
-pub struct BrokerConduct {
-    /// How long to wait for an answer: to connect, and for all of it (`broker_client_timeout_seconds`).
-    pub timeout: Duration,
-    /// The pause between two polls of a last operation (`broker_client_default_async_poll_interval_seconds`).
-    pub polling_interval: Duration,
-    /// How long an operation is polled at most (`broker_client_max_async_poll_duration_minutes`).
-    pub maximum_polling_duration: Duration,
-    /// The unit of the pauses of orphan mitigation: after the n-th failed attempt it waits 2ⁿ of them.
-    pub mitigation_delay: Duration,
-}
-
-impl Default for BrokerConduct {
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_mins(1),
-            polling_interval: Duration::from_mins(1),
-            maximum_polling_duration: Duration::from_hours(168),
-            mitigation_delay: Duration::from_mins(1),
-        }
-    }
+    /// The names of the users who manage it.
+    #[serde(default)]
+    pub managers: BTreeSet<String>,
+    /// The names of the users who look at it.
+    #[serde(default)]
+    pub auditors: BTreeSet<String>,
+    /// The names of the users who help out there.
+    #[serde(default)]
+    pub supporters: BTreeSet<String>,
 }
 
 impl CloudControllerSettings {
-    /// What brokers are told about where this Cloud Controller is: its domain, and no `/v2/info` while v2 is off.
+    /// What brokers are told about where this Cloud Controller is: its domain, and `/v2/info` while v2 is on.
     pub(super) fn info_location(&self) -> String {
         let domain = self
             .url
             .split_once("://")
             .map_or(self.url.as_str(), |(_, domain)| domain);
-        format!("{domain}/")
+        let path = if self.era.has_v2() { "v2/info" } else { "" };
+        format!("{domain}/{path}")
     }
 
+    /// Fills tables that have never been used.
     pub(super) fn seed(&self, tables: &mut Tables) {
-        for wanted in &self.organizations {
-            let organization = Organization {
-                guid: OrganizationGuid::random(),
-                name: wanted.name.clone(),
+        if !tables.organizations.is_empty() {
+            return;
+        }
+        for user in &self.users {
+            let name = UserName::new(&user.name);
+            let user = User {
+                name: name.clone(),
+                guid: user.id.clone(),
                 created_at: Timestamp::now(),
             };
-            for space in &wanted.spaces {
-                let space = Space {
-                    guid: SpaceGuid::random(),
-                    organization: organization.guid.clone(),
-                    name: space.name.clone(),
-                    created_at: Timestamp::now(),
-                    developers: space.developers.clone(),
-                };
+            tables.users.insert(name, user);
+        }
+        for wanted in &self.organizations {
+            let mut organization = Organization::new(wanted.name.clone());
+            organization.quota = wanted.quota;
+            let guid = organization.guid.clone();
+            tables.organizations.insert(guid.clone(), organization);
+            let mut give = |kind, names: &BTreeSet<String>, place: RolePlace| {
+                for name in names {
+                    let role = Role::new(kind, UserName::new(name), place.clone());
+                    tables.roles.insert(role.guid.clone(), role);
+                }
+            };
+            let here = RolePlace::Organization(guid.clone());
+            give(RoleKind::OrganizationUser, &wanted.members(), here.clone());
+            give(
+                RoleKind::OrganizationManager,
+                &wanted.managers,
+                here.clone(),
+            );
+            give(RoleKind::OrganizationAuditor, &wanted.auditors, here);
+            for wanted in &wanted.spaces {
+                let mut space = Space::new(guid.clone(), wanted.name.clone());
+                space.quota = wanted.quota;
+                let here = RolePlace::Space(space.guid.clone());
+                give(RoleKind::SpaceDeveloper, &wanted.developers, here.clone());
+                give(RoleKind::SpaceManager, &wanted.managers, here.clone());
+                give(RoleKind::SpaceAuditor, &wanted.auditors, here.clone());
+                give(RoleKind::SpaceSupporter, &wanted.supporters, here);
                 tables.spaces.insert(space.guid.clone(), space);
             }
-            tables
-                .organizations
-                .insert(organization.guid.clone(), organization);
         }
+    }
+}
+
+impl OrganizationSettings {
+    /// Everybody with a role in it or in one of its spaces.
+    fn members(&self) -> BTreeSet<String> {
+        let of_spaces = self.spaces.iter().flat_map(|space| {
+            [
+                &space.developers,
+                &space.managers,
+                &space.auditors,
+                &space.supporters,
+            ]
+        });
+        of_spaces
+            .chain([&self.managers, &self.auditors])
+            .flatten()
+            .cloned()
+            .collect()
     }
 }

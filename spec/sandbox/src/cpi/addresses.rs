@@ -21,6 +21,13 @@ pub struct Lease {
     lent: Arc<Mutex<Lent>>,
 }
 
+/// This address cannot be lent.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{address}` is not an address of this pool, or in use")]
+pub struct NotToBeLent {
+    address: Ipv4Addr,
+}
+
 /// Every address of the pool is in use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("all {size} addresses of the pool are in use")]
@@ -47,6 +54,24 @@ impl AddressPool {
             last,
             lent: Arc::new(Mutex::new(lent)),
         }
+    }
+
+    /// The private addresses of `10.0.0.0/8`, for VMs on which nothing listens.
+    pub fn private() -> Self {
+        Self::new(Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 255, 255, 254))
+    }
+
+    /// Lends this very address.
+    pub fn lend_exactly(&self, address: Ipv4Addr) -> Result<Lease, NotToBeLent> {
+        let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+        let bits = address.to_bits();
+        if !(self.first..=self.last).contains(&bits) || !lent.addresses.insert(bits) {
+            return Err(NotToBeLent { address });
+        }
+        Ok(Lease {
+            address,
+            lent: Arc::clone(&self.lent),
+        })
     }
 
     /// Lends an address that nobody has. One that was given back comes last, so that nobody
@@ -102,5 +127,19 @@ mod tests {
         let given_back = second.address();
         drop(second);
         assert_eq!(pool.lend().unwrap().address(), given_back);
+    }
+
+    #[test]
+    fn an_address_that_was_asked_for_is_lent_to_nobody_else() {
+        let [first, second] = [11, 12].map(|last| Ipv4Addr::new(127, 0, 7, last));
+        let pool = AddressPool::new(first, second);
+
+        let mine = pool.lend_exactly(first).unwrap();
+
+        assert!(pool.lend_exactly(first).is_err());
+        assert_eq!(pool.lend().unwrap().address(), second);
+        assert!(pool.lend_exactly(Ipv4Addr::new(127, 0, 8, 11)).is_err());
+        drop(mine);
+        assert!(pool.lend_exactly(first).is_ok());
     }
 }

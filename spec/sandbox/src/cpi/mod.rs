@@ -1,66 +1,114 @@
-//! The process CPI: a "VM" is an address of its own and a folder, a job on it is a real process.
+//! The process CPI: a "VM" is an address of its own and a folder, a job on it is made of real processes.
 //!
 //! ```text
-//! <folder>/vms/<cid>/jobs/<job>/        rendered files, log of the job's process
-//! <folder>/vms/<cid>/data/              data of a VM without a persistent disk
-//! <folder>/vms/<cid>/<job>.process.json pid and start time of the job's process
-//! <folder>/disks/<disk>/                persistent data, kept until the disk is deleted
+//! <folder>/vms/<cid>/jobs/<job>/  rendered files
+//! <folder>/vms/<cid>/log/<job>/   what its processes and scripts said
+//! <folder>/vms/<cid>/data         data: a link to the disk, or a folder that goes with the VM
+//! <folder>/disks/<disk>/          persistent data, kept until the disk is deleted
 //! ```
 //!
 //! | module | what it does |
 //! | --- | --- |
 //! | [`catalog`] | reads which jobs there are |
 //! | [`addresses`] | lends addresses to VMs |
-//! | [`render`] | makes a job's files and command line from its templates |
-//! | [`vm`] | places jobs on a VM, starts and stops them, deletes it |
-//! | [`process`] | one long-lived process: started in a group of its own, watched, stopped, reaped |
-//! | [`readiness`] | when a process that was started is ready |
-//! | [`errand`] | one program that runs to its end |
+//! | [`render`], [`plan`] | makes a job's files and command lines from its templates |
+//! | [`vm`], [`disks`] | creates, attaches, deletes |
+//! | [`agent`] | the one way to what runs on a VM: jobs applied, started, stopped, looked at |
+//! | [`supervisor`], [`process`], [`readiness`] | one long-lived process: kept running, watched, stopped, reaped |
+//! | [`finite`] | one program that runs to its end: errands and scripts |
 //! | [`program`], [`user`] | where programs are found and as whom they run |
-//! | [`leftovers`] | ends what an earlier sandbox left running |
+//! | [`table`] | what is remembered, also over a restart |
+//! | [`start`], [`leftovers`] | takes over from an earlier sandbox, ends what belongs to nothing |
+//! | [`outage`] | agents and VMs that die |
+//! | [`dns`] | names as BOSH DNS answers them |
 
 mod addresses;
+mod agent;
 mod catalog;
-mod errand;
+mod disks;
+mod dns;
+mod finite;
 mod leftovers;
 mod names;
+mod outage;
+mod plan;
 mod process;
 mod program;
 mod readiness;
 mod render;
+mod start;
+mod supervisor;
+mod table;
 mod user;
 mod vm;
 
 use std::{
-    collections::HashMap,
-    io,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
+use tokio::{runtime::Handle, sync::Notify};
+
 pub(crate) use self::names::text_types;
 pub use self::{
-    addresses::{AddressPool, Lease, NoAddressLeft},
-    catalog::{
-        CatalogError, Consumed, Errand, Job, JobCatalog, Process, Property, Provided, Run, Template,
+    addresses::{AddressPool, Lease, NoAddressLeft, NotToBeLent},
+    agent::{
+        Agent, AgentState, AgentTimeouts, CallError, CpuShare, DiskUse, Disks, ErrandError,
+        JobState, MemoryUse, ProcessCpu, ProcessMemory, ProcessView, ScriptError, StartError,
+        Unresponsive, Uptime, Vitals,
     },
-    errand::{ErrandError, ErrandOutput},
+    catalog::{
+        AsRoot, CatalogError, Consumed, Job, JobCatalog, Process, Program, Property, Provided,
+        Requirements, Script, StopSignal, Template,
+    },
+    disks::{DiskError, DiskOwner, OrphanedDisk},
+    dns::{BoshName, DnsRecord, NotABoshName, dns_label},
+    finite::ErrandOutput,
     leftovers::LeftoverError,
-    names::{DiskCid, JobName, VmCid},
-    program::MissingProgram,
+    names::{DiskCid, JobName, ProcessName, VmCid},
+    outage::NoSuchVm,
+    program::LaunchError,
     render::{InstanceFacts, JobContext, JobFolder, RenderError, RenderedJob, render},
+    start::{CpiError, CpiSettings, remove_state},
+    supervisor::ProcessState,
     user::JobUserError,
-    vm::{StartError, Vm, VmError},
+    vm::{Vm, VmError},
 };
-use self::{process::RunningProcess, program::SearchPath, user::JobUser};
+use self::{
+    plan::ProcessKey,
+    program::Programs,
+    supervisor::{Order, Supervisor},
+    table::{DiskTable, VmTable},
+};
 
 /// Whether VMs have processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processes {
-    /// Every job is a real process.
+    /// Every job is made of real processes.
     Real,
     /// VMs are addresses that nothing listens on; errands succeed at once.
     None,
+}
+
+/// What becomes of processes when the CPI is shut down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// They are stopped. Those of a state that is kept are started again at the next start.
+    StopProcesses,
+    /// They live on. The next start takes them over.
+    LeaveProcesses,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// VMs that were created and not deleted.
+    pub vms: usize,
+    /// Disks, the orphaned included.
+    pub disks: usize,
+    /// Processes that are kept running.
+    pub processes: usize,
 }
 
 /// Makes VMs of addresses, folders and processes. A clone is the same CPI.
@@ -74,99 +122,88 @@ struct Inner {
     folder: PathBuf,
     addresses: AddressPool,
     processes: Processes,
-    user: Option<JobUser>,
-    search_path: SearchPath,
-    running: Mutex<HashMap<VmCid, Vec<RunningProcess>>>,
+    programs: Arc<Programs>,
+    timeouts: Mutex<AgentTimeouts>,
+    runtime: Handle,
+    vms: Arc<VmTable>,
+    disks: DiskTable,
+    supervised: Mutex<Supervised>,
+    /// Told when an agent comes back.
+    revived: Notify,
 }
 
-/// The CPI cannot be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum CpiError {
-    /// The state folder cannot be made or used.
-    #[error("could not use the folder `{folder}`")]
-    Folder {
-        /// Which.
-        folder: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// What an earlier sandbox left running could not be ended.
-    #[error("could not clean up after an earlier sandbox")]
-    Leftovers(#[from] LeftoverError),
-    /// Processes cannot run as the user that was asked for.
-    #[error("processes cannot run as the job user")]
-    User(#[from] JobUserError),
-}
+/// The processes that are kept running.
+type Supervised = HashMap<VmCid, BTreeMap<ProcessKey, Supervisor>>;
 
 impl Cpi {
-    /// A CPI that keeps its VMs and disks in `folder`. Processes run as `job_user`, which takes
-    /// root, or else as the calling user. VMs that an earlier sandbox left there are ended and deleted.
-    pub fn new(
-        catalog: JobCatalog,
-        folder: PathBuf,
-        addresses: AddressPool,
-        processes: Processes,
-        job_user: Option<String>,
-    ) -> Result<Self, CpiError> {
-        let folder = match std::path::absolute(&folder) {
-            Ok(folder) => folder,
-            Err(source) => return Err(CpiError::Folder { folder, source }),
-        };
-        let user = job_user.map(JobUser::find).transpose()?;
-        leftovers::end(&folder)?;
-        for part in [vms(&folder), disks(&folder)] {
-            std::fs::create_dir_all(&part).map_err(|source| CpiError::Folder {
-                folder: part,
-                source,
-            })?;
-        }
-        if let Some(user) = user {
-            user.check_way_to(&folder)?;
-        }
-        Ok(Self {
-            inner: Arc::new(Inner {
-                catalog,
-                folder,
-                addresses,
-                processes,
-                user,
-                search_path: SearchPath::inherited(),
-                running: Mutex::default(),
-            }),
-        })
-    }
-
     /// The jobs that VMs can run.
     pub fn catalog(&self) -> &JobCatalog {
         &self.inner.catalog
     }
 
-    /// Stops and reaps every process. The folders stay.
-    pub async fn shut_down(&self) {
-        let running: Vec<_> =
-            self.running(|running| running.drain().flat_map(|(_, all)| all).collect());
-        futures_util::future::join_all(running.into_iter().map(RunningProcess::stop)).await;
+    /// How much there is.
+    pub fn count(&self) -> Count {
+        Count {
+            vms: self.inner.vms.read(BTreeMap::len),
+            disks: self.inner.disks.read(BTreeMap::len),
+            processes: self.supervised(|all| all.values().map(BTreeMap::len).sum()),
+        }
     }
 
-    fn running<T>(
-        &self,
-        use_them: impl FnOnce(&mut HashMap<VmCid, Vec<RunningProcess>>) -> T,
-    ) -> T {
-        use_them(
-            &mut self
-                .inner
-                .running
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+    /// How long dead agents are waited for.
+    pub fn agent_timeouts(&self) -> AgentTimeouts {
+        *self.locked_timeouts()
+    }
+
+    /// Changes how long dead agents are waited for, by the next call.
+    pub fn set_agent_timeouts(&self, timeouts: AgentTimeouts) {
+        *self.locked_timeouts() = timeouts;
+    }
+
+    /// Stops looking after processes, and returns when that is done. Folders stay, and VMs are remembered.
+    pub async fn shut_down(&self, how: Shutdown) {
+        let order = match how {
+            Shutdown::StopProcesses => Order::Stop,
+            Shutdown::LeaveProcesses => Order::LetGo,
+        };
+        let all: Vec<_> = self.supervised(|all| all.drain().collect());
+        let supervisors = all.into_iter().flat_map(|(_, all)| all.into_values());
+        futures_util::future::join_all(supervisors.map(|supervisor| supervisor.end(order))).await;
+    }
+
+    /// Ends and deletes all VMs and all disks.
+    pub async fn delete_everything(&self) -> Result<(), DiskError> {
+        for vm in self.vms() {
+            self.delete_vm(&vm).await.map_err(DiskError::File)?;
+        }
+        let disks: Vec<DiskCid> = self.inner.disks.read(|rows| rows.keys().cloned().collect());
+        for disk in disks {
+            self.delete_disk(&disk).await?;
+        }
+        Ok(())
+    }
+
+    fn keep(&self, vm: &VmCid, key: ProcessKey, supervisor: Supervisor) {
+        self.supervised(|all| {
+            all.entry(vm.clone()).or_default().insert(key, supervisor);
+        });
+    }
+
+    fn supervised<T>(&self, use_them: impl FnOnce(&mut Supervised) -> T) -> T {
+        let lock = self.inner.supervised.lock();
+        use_them(&mut lock.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn locked_timeouts(&self) -> std::sync::MutexGuard<'_, AgentTimeouts> {
+        let lock = self.inner.timeouts.lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn vms(folder: &Path) -> PathBuf {
+fn vms_folder(folder: &Path) -> PathBuf {
     folder.join("vms")
 }
 
-fn disks(folder: &Path) -> PathBuf {
+fn disks_folder(folder: &Path) -> PathBuf {
     folder.join("disks")
 }

@@ -39,6 +39,8 @@ pub(crate) use text_types;
 text_types! {
     /// Names a job of the catalog.
     pub struct JobName;
+    /// Names a process of a job, as monit would list it.
+    pub struct ProcessName;
     /// Names a VM of this CPI: the name of its folder.
     pub struct VmCid;
     /// Names a persistent disk: the name of its folder.

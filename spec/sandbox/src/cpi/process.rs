@@ -1,40 +1,41 @@
-//! One long-lived process of a job, from start to end.
+//! One long-lived process of a job: started here, or by an earlier sandbox and known again.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    process::{ExitStatus, Stdio},
-    time::Duration,
+use std::{fs, io, os::fd::OwnedFd, process::Stdio, time::Duration};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open},
 };
-
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 use tokio::{
+    io::{Interest, unix::AsyncFd},
     process::{Child, Command},
-    sync::watch,
     time::timeout,
 };
 
-use super::JobName;
-
 /// How long the kernel may take to end a process that was killed.
-const KILLED_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const KILLED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A process that was started here. A task of its own waits for its end, so that it is always reaped.
-pub(super) struct RunningProcess {
-    pub(super) job: JobName,
+/// A process that leads a group of its own. It is killed when this value is gone, unless it was let go.
+pub(super) struct Process {
+    identity: ProcessIdentity,
     group: Group,
-    ended: watch::Receiver<Option<ExitStatus>>,
-    stop_within: Duration,
-    record: PathBuf,
+    /// Readable once the process has ended. It stays with this very process, whoever gets its id later.
+    handle: AsyncFd<OwnedFd>,
+    /// Nothing for a process that an earlier sandbox started: that is no child of ours, and not ours to reap.
+    child: Option<Child>,
+    /// Whether it may outlive this value.
+    let_go: bool,
 }
 
 /// How a process is known again by a later sandbox.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ProcessRecord {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ProcessIdentity {
     pub(super) pid: i32,
     /// In clock ticks since boot (`starttime` of proc(5)), so that a reused pid is no match.
-    pub(super) start_time: u64,
+    start_time: u64,
+    /// Which boot that is.
+    boot: String,
 }
 
 /// A process group.
@@ -45,87 +46,141 @@ struct Group(Pid);
 /// leader's id can belong to anybody else.
 pub(super) struct KilledOnDrop(Group);
 
-impl RunningProcess {
-    /// Starts a command that leads its own process group. Its output goes to `log`, its record to `record`.
-    pub(super) async fn start(
-        job: JobName,
-        mut command: Command,
-        log: &Path,
-        record: PathBuf,
-        stop_within: Duration,
-    ) -> io::Result<Self> {
-        let output = tokio::fs::File::create(log).await?.into_std().await;
+impl Process {
+    /// Starts a command that leads its own process group. Its output goes to `log`.
+    pub(super) fn start(mut command: Command, log: fs::File) -> io::Result<Self> {
         command
             .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output);
-        let mut child = command.spawn()?;
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let child = command.spawn()?;
         let group = Group::of(&child)?;
-        ProcessRecord::of(group.0)?.write(&record).await?;
-        let (told, ended) = watch::channel(None);
-        tokio::spawn(async move {
-            match child.wait().await {
-                Ok(status) => {
-                    // What it has started itself goes with it.
-                    group.signal(Signal::KILL);
-                    let _ = told.send(Some(status));
-                }
-                Err(error) => tracing::error!(%error, "could not wait for a process"),
-            }
+        // Not before it is waited for can its id belong to another, and nobody waits yet.
+        let known = ProcessIdentity::of(group.0).and_then(|identity| {
+            let handle = pidfd_open(group.0, PidfdFlags::empty())?;
+            Ok((identity, watched(handle)?))
         });
+        let (identity, handle) = known.inspect_err(|_| group.signal(Signal::KILL))?;
         Ok(Self {
-            job,
+            identity,
             group,
-            ended,
-            stop_within,
-            record,
+            handle,
+            child: Some(child),
+            let_go: false,
         })
     }
 
-    /// Tells when the process has ended, independent of who owns it.
-    pub(super) fn end(&self) -> watch::Receiver<Option<ExitStatus>> {
-        self.ended.clone()
+    /// The process that was started as this one, if it still runs.
+    pub(super) fn known(identity: &ProcessIdentity) -> Option<Self> {
+        let pid = Pid::from_raw(identity.pid)?;
+        // Opened first, compared afterwards: the handle stays with this very process.
+        let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        if ProcessIdentity::of(pid).ok()? != *identity || has_ended(&handle, Duration::ZERO) {
+            return None;
+        }
+        Some(Self {
+            identity: identity.clone(),
+            group: Group(pid),
+            handle: watched(handle).ok()?,
+            child: None,
+            let_go: false,
+        })
+    }
+
+    /// How it is known again.
+    pub(super) fn identity(&self) -> &ProcessIdentity {
+        &self.identity
+    }
+
+    /// Whether an earlier sandbox started it.
+    pub(super) fn was_taken_over(&self) -> bool {
+        self.child.is_none()
+    }
+
+    /// Returns once the process has ended, reaped if it was our child. What it has started itself goes with it.
+    pub(super) async fn ended(&mut self) {
+        // Only a runtime that shuts down makes this fail, and then nobody goes on from here.
+        let _ = self.handle.readable().await;
+        if let Some(child) = &mut self.child {
+            // Its id is still its own, as nobody has waited for it.
+            self.group.signal(Signal::KILL);
+            if let Err(error) = child.wait().await {
+                tracing::error!(%error, "could not wait for a process");
+            }
+            self.child = None;
+        }
+        self.let_go = true;
     }
 
     /// Asks the process to end, kills it when it does not, and waits until it is gone.
-    pub(super) async fn stop(self) {
-        self.signal(Signal::TERM);
-        if timeout(self.stop_within, ended(self.ended.clone()))
-            .await
-            .is_err()
-        {
-            tracing::warn!(job = %self.job, "a process did not end when asked to and is killed");
-            self.signal(Signal::KILL);
-            if timeout(KILLED_WITHIN, ended(self.ended.clone()))
-                .await
-                .is_err()
-            {
-                tracing::error!(job = %self.job, "a killed process is still there");
-            }
-        }
-        if let Err(error) = tokio::fs::remove_file(&self.record).await {
-            tracing::debug!(job = %self.job, %error, "the record of a process was gone already");
+    pub(super) async fn stop(mut self, signal: Signal, within: Duration) {
+        self.signal(signal);
+        if timeout(within, self.ended()).await.is_err() {
+            tracing::warn!(
+                pid = self.identity.pid,
+                "a process did not end when asked to and is killed"
+            );
+            self.kill().await;
         }
     }
 
-    /// Signals the group, unless its leader has been reaped: then its id may be another's.
+    /// Kills the process and waits until it is gone.
+    pub(super) async fn kill(mut self) {
+        self.signal(Signal::KILL);
+        if timeout(KILLED_WITHIN, self.ended()).await.is_err() {
+            tracing::error!(pid = self.identity.pid, "a killed process is still there");
+        }
+    }
+
+    /// Lets the process live on by itself.
+    pub(super) fn let_go(mut self) {
+        self.let_go = true;
+    }
+
+    /// Signals the group, unless its leader is gone: then its id may be another's.
     fn signal(&self, signal: Signal) {
-        if self.ended.borrow().is_none() {
+        let is_ours = self.child.is_some();
+        if is_ours || !has_ended(self.handle.get_ref(), Duration::ZERO) {
             self.group.signal(signal);
         }
     }
 }
 
-impl Drop for RunningProcess {
+impl Drop for Process {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        if !self.let_go {
+            self.signal(Signal::KILL);
+        }
     }
 }
 
-/// Returns once the process has ended.
-pub(super) async fn ended(mut told: watch::Receiver<Option<ExitStatus>>) {
-    // The sender goes without a status only when waiting itself failed: nothing is left to wait for.
-    let _ = told.wait_for(Option::is_some).await;
+impl ProcessIdentity {
+    /// Of the process that has this id now.
+    pub(super) fn of(pid: Pid) -> io::Result<Self> {
+        let pid = pid.as_raw_nonzero().get();
+        Ok(Self {
+            pid,
+            start_time: start_time(pid)?,
+            boot: fs::read_to_string("/proc/sys/kernel/random/boot_id")?
+                .trim()
+                .to_owned(),
+        })
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "what replaces it is unsafe for the sake of types that change their descriptor; this one does not"
+)]
+fn watched(handle: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(handle, Interest::READABLE)
+}
+
+/// Whether the process behind a handle ends within this time. Blocks for as long.
+pub(super) fn has_ended(handle: &OwnedFd, within: Duration) -> bool {
+    let limit = Timespec::try_from(within).ok();
+    let ended = poll(&mut [PollFd::new(handle, PollFlags::IN)], limit.as_ref());
+    matches!(ended, Ok(1..))
 }
 
 impl Group {
@@ -156,22 +211,8 @@ impl Drop for KilledOnDrop {
     }
 }
 
-impl ProcessRecord {
-    fn of(pid: Pid) -> io::Result<Self> {
-        let pid = pid.as_raw_nonzero().get();
-        Ok(Self {
-            pid,
-            start_time: start_time(pid)?,
-        })
-    }
-
-    async fn write(&self, path: &Path) -> io::Result<()> {
-        tokio::fs::write(path, serde_json::to_vec(self)?).await
-    }
-}
-
 /// When a process was started, in clock ticks since boot.
-pub(super) fn start_time(pid: i32) -> io::Result<u64> {
+fn start_time(pid: i32) -> io::Result<u64> {
     const FIELDS_AFTER_NAME: usize = 19;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The second field, the name in brackets, may itself hold spaces and brackets.

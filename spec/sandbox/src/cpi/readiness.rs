@@ -1,69 +1,43 @@
 //! When a process that was started is ready: its port is open, and its check passes.
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitStatus, process::Stdio, time::Duration};
+use std::{net::SocketAddr, process::Stdio, time::Duration};
 
 use tokio::{
     net::TcpStream,
-    sync::watch,
     time::{sleep, timeout},
 };
 
-use super::{
-    process::{KilledOnDrop, ended},
-    program::SearchPath,
-    user::JobUser,
-};
+use super::{process::KilledOnDrop, program::Launcher};
 
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
+const BETWEEN_LATE_ATTEMPTS: Duration = Duration::from_secs(1);
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// The time between the start of a process and its being ready.
-pub(super) struct Startup {
-    pub(super) end: watch::Receiver<Option<ExitStatus>>,
+/// How it is found out whether a process is ready.
+pub(super) struct Readiness {
     pub(super) listens_on: SocketAddr,
-    pub(super) check: Option<Check>,
-    pub(super) within: Duration,
+    /// A program that exits with 0 once the process does its work.
+    pub(super) check: Option<Vec<String>>,
+    pub(super) launcher: Launcher,
 }
 
-/// A program that exits with 0 once the process does its work.
-pub(super) struct Check {
-    pub(super) command_line: Vec<String>,
-    pub(super) folder: PathBuf,
-    pub(super) search_path: SearchPath,
-    pub(super) user: Option<JobUser>,
-}
-
-/// Why a process is not ready.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum NotReady {
-    /// It ended.
-    Ended,
-    /// It kept its port closed, or failed its check, for too long.
-    TooLate,
-}
-
-impl Startup {
-    /// Waits until the process is ready.
-    pub(super) async fn ready(self) -> Result<(), NotReady> {
-        tokio::select! {
-            biased;
-            () = ended(self.end.clone()) => Err(NotReady::Ended),
-            ready = timeout(self.within, self.works()) => match ready {
-                Ok(()) if self.end.borrow().is_some() => Err(NotReady::Ended),
-                Ok(()) => Ok(()),
-                Err(_) => Err(NotReady::TooLate),
-            },
-        }
+impl Readiness {
+    /// Returns once the process is ready.
+    pub(super) async fn reached(&self) {
+        self.attempted_every(BETWEEN_ATTEMPTS).await;
     }
 
-    async fn works(&self) {
+    /// As [`Self::reached`], for a process that should have been ready long ago.
+    pub(super) async fn reached_late(&self) {
+        self.attempted_every(BETWEEN_LATE_ATTEMPTS).await;
+    }
+
+    async fn attempted_every(&self, pause: Duration) {
         while !self.listens().await {
-            sleep(BETWEEN_ATTEMPTS).await;
+            sleep(pause).await;
         }
-        if let Some(check) = &self.check {
-            while !check.passes().await {
-                sleep(BETWEEN_ATTEMPTS).await;
-            }
+        while !self.check_passes().await {
+            sleep(pause).await;
         }
     }
 
@@ -73,21 +47,20 @@ impl Startup {
             Ok(Ok(_))
         )
     }
-}
 
-impl Check {
-    /// Runs the program once. One that cannot be run does not pass.
-    async fn passes(&self) -> bool {
-        let Ok(mut command) = self
-            .search_path
-            .command(&self.command_line, &self.folder, self.user)
-        else {
+    /// Runs the check once. One that cannot be run does not pass.
+    async fn check_passes(&self) -> bool {
+        let Some(command_line) = &self.check else {
+            return true;
+        };
+        let Ok(mut command) = self.launcher.command(command_line) else {
             return false;
         };
         let spawned = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            .kill_on_drop(true)
             .spawn();
         let Ok(mut child) = spawned else {
             return false;

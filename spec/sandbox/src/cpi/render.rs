@@ -1,13 +1,16 @@
-//! Renders a job's templates and command line (Tera) for one instance.
+//! Renders a job's templates and command lines (Tera) for one instance.
 
-use std::net::Ipv4Addr;
+use std::{collections::BTreeMap, net::Ipv4Addr, sync::Arc};
 
 use aws_lc_rs::digest;
 use serde::Serialize;
 use serde_json::Value;
 use tera::{Context, Kwargs, State, Tera};
 
-use super::{Errand, Job, JobName, Process, Run};
+use super::{
+    Job, JobName, Process, Program,
+    plan::{JobPlan, ProcessPlan},
+};
 
 /// What a job's templates can see.
 #[derive(Serialize)]
@@ -22,7 +25,7 @@ pub struct JobContext {
     pub instance: InstanceFacts,
     /// The job's own folder.
     pub job: JobFolder,
-    /// The folder for data: persistent when the instance group has a disk.
+    /// The folder for data: persistent when the VM has a disk.
     pub data: String,
     /// The deployment's name.
     pub deployment: String,
@@ -46,74 +49,78 @@ pub struct JobFolder {
     pub folder: String,
 }
 
-/// A job's files and command line, ready for one instance. Holds secrets, hence no `Debug`.
+/// A job's files and command lines, ready for one instance. Holds secrets, hence no `Debug`.
 #[derive(Clone)]
 pub struct RenderedJob {
-    pub(super) name: JobName,
     pub(super) files: Vec<RenderedFile>,
-    pub(super) command: Vec<String>,
-    pub(super) ready_check: Option<Vec<String>>,
-    pub(super) job: std::sync::Arc<Job>,
+    pub(super) plan: JobPlan,
 }
 
 #[derive(Clone)]
 pub(super) struct RenderedFile {
     pub(super) name: String,
+    pub(super) mode: u32,
     pub(super) content: String,
 }
 
-/// A template does not fit its context. The message names template and place, never values.
+/// A job does not fit its context. The message names template and place, never values.
 #[derive(Debug, thiserror::Error)]
-#[error("Error filling in template '{template}'")]
-pub struct RenderError {
-    template: String,
-    #[source]
-    source: tera::Error,
+pub enum RenderError {
+    /// A template uses what is not there, or is no template.
+    #[error("Error filling in template '{template}'")]
+    Template {
+        /// Which.
+        template: String,
+        /// Why.
+        #[source]
+        source: Box<tera::Error>,
+    },
+    /// The port of a process is none.
+    #[error("The port of process '{process}' is not a number from 1 to 65535")]
+    Port {
+        /// Which process.
+        process: String,
+    },
 }
 
 /// Renders a job for one instance.
-pub fn render(job: &std::sync::Arc<Job>, context: &JobContext) -> Result<RenderedJob, RenderError> {
-    let context = Context::from_serialize(context).map_err(|source| RenderError {
+pub fn render(job: &Arc<Job>, context: &JobContext) -> Result<RenderedJob, RenderError> {
+    let context = Context::from_serialize(context).map_err(|source| RenderError::Template {
         template: job.name.to_string(),
-        source,
+        source: Box::new(source),
     })?;
-    let files = job
-        .templates
-        .iter()
-        .map(|template| {
-            Ok(RenderedFile {
-                name: template.to.clone(),
-                content: filled_in(&template.to, &template.text, &context)?,
-            })
+    let templates = job.templates.iter();
+    let files = templates.map(|template| {
+        Ok(RenderedFile {
+            name: template.to.clone(),
+            mode: template.mode,
+            content: filled_in(&template.to, &template.text, &context)?,
         })
-        .collect::<Result<_, _>>()?;
-    let command_line = |templates: &[String]| {
-        let arguments = templates.iter();
-        arguments
-            .map(|argument| filled_in("command", argument, &context))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    let ready_check = match &job.run {
-        Run::Process(process) => process
-            .ready_check
-            .as_deref()
-            .map(command_line)
-            .transpose()?,
-        Run::Errand(_) => None,
-    };
+    });
+    let scripts = job.scripts.iter();
+    let scripts =
+        scripts.map(|(script, program)| Ok((*script, filled_in_program(program, &context)?)));
+    let processes = job.processes.iter();
+    let processes = processes.map(|process| planned(process, &context));
+    let errand = job.errand.as_ref();
     Ok(RenderedJob {
-        name: job.name.clone(),
-        files,
-        command: command_line(job.run.command())?,
-        ready_check,
-        job: std::sync::Arc::clone(job),
+        files: files.collect::<Result<_, RenderError>>()?,
+        plan: JobPlan {
+            name: job.name.clone(),
+            requirements: job.requirements.clone(),
+            scripts: scripts.collect::<Result<BTreeMap<_, _>, RenderError>>()?,
+            processes: processes.collect::<Result<_, _>>()?,
+            errand: errand
+                .map(|errand| filled_in_program(errand, &context))
+                .transpose()?,
+        },
     })
 }
 
 impl RenderedJob {
     /// The job's name.
     pub fn name(&self) -> &JobName {
-        &self.name
+        &self.plan.name
     }
 
     /// Adds everything that makes this rendering differ from another to a digest.
@@ -122,26 +129,56 @@ impl RenderedJob {
             .files
             .iter()
             .flat_map(|file| [&file.name, &file.content]);
-        let commands = self.command.iter().chain(self.ready_check.iter().flatten());
-        for text in files.chain(commands) {
+        for text in files.chain(self.plan.command_lines().flatten()) {
             into.update(&text.len().to_be_bytes());
             into.update(text.as_bytes());
         }
-    }
-
-    pub(super) fn process(&self) -> Option<&Process> {
-        match &self.job.run {
-            Run::Process(process) => Some(process),
-            Run::Errand(_) => None,
+        let modes = self.files.iter().map(|file| file.mode);
+        let ports = self
+            .plan
+            .processes
+            .iter()
+            .map(|process| process.port.into());
+        for number in modes.chain(ports) {
+            into.update(&number.to_be_bytes());
         }
     }
+}
 
-    pub(super) fn errand(&self) -> Option<&Errand> {
-        match &self.job.run {
-            Run::Errand(errand) => Some(errand),
-            Run::Process(_) => None,
-        }
-    }
+fn planned(process: &Process, context: &Context) -> Result<ProcessPlan, RenderError> {
+    let port = filled_in("port", &process.port, context)?;
+    let ready_check = process.ready_check.as_deref();
+    Ok(ProcessPlan {
+        name: process.name.clone(),
+        command: command_line(&process.command, context)?,
+        port: port
+            .parse()
+            .ok()
+            .filter(|port| *port > 0)
+            .ok_or_else(|| RenderError::Port {
+                process: process.name.to_string(),
+            })?,
+        ready_check: ready_check
+            .map(|check| command_line(check, context))
+            .transpose()?,
+        ready_within: process.ready_within,
+        stop_signal: process.stop_signal,
+        stop_within: process.stop_within,
+    })
+}
+
+fn filled_in_program(program: &Program, context: &Context) -> Result<Program, RenderError> {
+    Ok(Program {
+        command: command_line(&program.command, context)?,
+        timeout: program.timeout,
+    })
+}
+
+fn command_line(templates: &[String], context: &Context) -> Result<Vec<String>, RenderError> {
+    let arguments = templates.iter();
+    arguments
+        .map(|argument| filled_in("command", argument, context))
+        .collect()
 }
 
 fn filled_in(name: &str, text: &str, context: &Context) -> Result<String, RenderError> {
@@ -149,11 +186,14 @@ fn filled_in(name: &str, text: &str, context: &Context) -> Result<String, Render
     tera.register_filter("quoted", |text: &str, _: Kwargs, _: &State<'_>| {
         quoted(text)
     });
+    tera.register_filter("shell_quoted", |text: &str, _: Kwargs, _: &State<'_>| {
+        shell_quoted(text)
+    });
     tera.add_raw_template(name, text)
         .and_then(|()| tera.render(name, context))
-        .map_err(|source| RenderError {
+        .map_err(|source| RenderError::Template {
             template: name.to_owned(),
-            source,
+            source: Box::new(source),
         })
 }
 
@@ -173,9 +213,19 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
+/// In single quotes, so that any value stays one word of a shell's command.
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_in_a_script_is_one_word_whatever_is_in_it() {
+        assert_eq!(shell_quoted("it's $HOME"), r"'it'\''s $HOME'");
+    }
 
     #[test]
     fn a_quoted_value_cannot_begin_another_line() {

@@ -43,6 +43,12 @@ impl JobUser {
         Ok(user)
     }
 
+    /// The first of these names that a user of this machine has.
+    pub(super) fn first_of<const N: usize>(names: [&'static str; N]) -> Option<&'static str> {
+        let users = fs::read_to_string("/etc/passwd").ok()?;
+        names.into_iter().find(|name| among(&users, name).is_some())
+    }
+
     /// Every folder on the way to the VMs must let this user pass.
     pub(super) fn check_way_to(self, folder: &Path) -> Result<(), JobUserError> {
         let closed = folder.ancestors().find(|folder| {

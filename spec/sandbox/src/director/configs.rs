@@ -2,13 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::ids::{ConfigId, TeamName};
+use crate::store::{Rows, Store, StoreError};
 
 /// All configs with all their versions.
 pub(super) struct Configs {
@@ -16,13 +17,14 @@ pub(super) struct Configs {
 }
 
 struct Table {
-    last: ConfigId,
+    last: Rows<(), ConfigId>,
+    versions: Rows<ConfigId, Config>,
     /// (type, name) ⇒ versions, the oldest first, at least one.
-    configs: BTreeMap<(String, String), Vec<Config>>,
+    index: BTreeMap<(String, String), Vec<ConfigId>>,
 }
 
 /// One version of a config.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Config {
     pub(super) id: ConfigId,
     pub(super) kind: String,
@@ -86,140 +88,178 @@ pub(super) struct ConfigView {
 }
 
 impl Configs {
-    /// No configs yet.
-    pub(super) fn new() -> Self {
-        let table = Table {
-            last: ConfigId::NONE,
-            configs: BTreeMap::new(),
-        };
-        Self {
-            table: Mutex::new(table),
+    /// The configs in this store.
+    pub(super) fn open(store: &Store) -> Result<Self, StoreError> {
+        let versions: Rows<ConfigId, Config> = Rows::open(store, "director_configs")?;
+        let mut index: BTreeMap<_, Vec<ConfigId>> = BTreeMap::new();
+        for config in versions.values() {
+            index.entry(config.key()).or_default().push(config.id);
         }
+        let table = Table {
+            last: Rows::open(store, "director_last_config")?,
+            versions,
+            index,
+        };
+        Ok(Self {
+            table: Mutex::new(table),
+        })
+    }
+
+    /// Whether there has never been a config.
+    pub(super) fn is_new(&self) -> bool {
+        self.lock().last.is_empty()
     }
 
     /// Adds a version, unless the latest one has the same content: then it is answered with.
     pub(super) fn post(&self, new: NewConfig) -> Result<ConfigView, StaleConfig> {
-        self.with(|table| {
-            let latest = table.latest(&new.kind, &new.name);
-            if let Some(expected) = new.expected_latest {
-                let id = latest.map_or_else(|| "0".to_owned(), |config| config.id.to_string());
-                if id != expected {
-                    return Err(StaleConfig {
-                        latest: id,
-                        expected,
-                    });
-                }
+        let mut table = self.lock();
+        let latest = table.latest(&new.kind, &new.name);
+        if let Some(expected) = new.expected_latest {
+            let id = latest.map_or_else(|| "0".to_owned(), |config| config.id.to_string());
+            if id != expected {
+                return Err(StaleConfig {
+                    latest: id,
+                    expected,
+                });
             }
-            if let Some(latest) = latest.filter(|latest| latest.content == new.content) {
-                return Ok(latest.view(true));
-            }
-            let id = table.last.next();
-            table.last = id;
-            let config = Config {
-                id,
-                kind: new.kind,
-                name: new.name,
-                content: new.content,
-                team: new.team,
-                created_at: Timestamp::now(),
-            };
-            let view = config.view(true);
-            let key = (config.kind.clone(), config.name.clone());
-            table.configs.entry(key).or_default().push(config);
-            Ok(view)
-        })
+        }
+        if let Some(latest) = latest.filter(|latest| latest.content == new.content) {
+            return Ok(latest.view(true));
+        }
+        let config = Config {
+            id: table.next_id(),
+            kind: new.kind,
+            name: new.name,
+            content: new.content,
+            team: new.team,
+            created_at: Timestamp::now(),
+        };
+        let view = config.view(true);
+        let versions = table.index.entry(config.key()).or_default();
+        versions.push(config.id);
+        table.versions.insert(config.id, config);
+        table.save();
+        Ok(view)
     }
 
     /// The latest version of the config of this type and name.
     pub(super) fn latest(&self, kind: &str, name: &str) -> Option<Config> {
-        self.with(|table| table.latest(kind, name).cloned())
+        self.lock().latest(kind, name).cloned()
     }
 
-    /// One version, with whether it is the latest.
+    /// One version, with how it is shown.
     pub(super) fn find(&self, id: ConfigId) -> Option<(Config, ConfigView)> {
-        self.with(|table| {
-            let versions = table
-                .configs
-                .values()
-                .find(|versions| versions.iter().any(|config| config.id == id))?;
-            let config = versions.iter().find(|config| config.id == id)?;
-            Some((config.clone(), config.view(is_latest(config, versions))))
-        })
+        let table = self.lock();
+        let config = table.versions.get(&id)?;
+        Some((config.clone(), config.view(table.is_latest(config))))
     }
 
     /// The configs that pass the filter: by type, `default` before other names, the newest version first.
     pub(super) fn list(&self, filter: &ConfigFilter) -> Vec<ConfigView> {
-        self.with(|table| {
-            let mut found: Vec<&Vec<Config>> = table
-                .configs
+        let table = self.lock();
+        let mut found: Vec<_> = table
+            .index
+            .iter()
+            .filter(|(key, _)| filter.names(key))
+            .collect();
+        found.sort_by_key(|((kind, name), _)| (kind, name != "default", name));
+        let shown = found.into_iter().flat_map(|(_, versions)| {
+            let versions = versions
                 .iter()
-                .filter(|(key, _)| filter.names(key))
-                .map(|(_, versions)| versions)
-                .collect();
-            found.sort_by_key(|versions| versions.first().map(Config::order));
-            let shown = found.into_iter().flat_map(|versions| {
-                let visible = versions
-                    .iter()
-                    .rev()
-                    .filter(|config| filter.owners.include(config));
-                visible
-                    .take(filter.versions.unwrap_or(usize::MAX))
-                    .map(|config| config.view(is_latest(config, versions)))
-            });
-            shown.collect()
-        })
+                .rev()
+                .filter_map(|id| table.versions.get(id));
+            versions
+                .filter(|config| filter.owners.include(config))
+                .take(filter.versions.unwrap_or(usize::MAX))
+                .map(|config| config.view(table.is_latest(config)))
+        });
+        shown.collect()
     }
 
     /// The latest versions of one type, as a deployment of these teams is subject to them.
     pub(super) fn in_force(&self, kind: &str, teams: &[TeamName]) -> Vec<Config> {
         let owners = Owners::TeamsAndNobody(teams.iter().cloned().collect());
-        self.with(|table| {
-            let of_kind = table.configs.iter().filter(|((of, _), _)| of == kind);
-            let latest = of_kind.filter_map(|(_, versions)| versions.last());
-            latest
-                .filter(|config| owners.include(config))
-                .cloned()
-                .collect()
-        })
+        let table = self.lock();
+        let of_kind = table
+            .index
+            .range((kind.to_owned(), String::new())..)
+            .take_while(|((of, _), _)| of == kind);
+        let latest = of_kind.filter_map(|(_, versions)| table.versions.get(versions.last()?));
+        latest
+            .filter(|config| owners.include(config))
+            .cloned()
+            .collect()
+    }
+
+    /// The latest versions of all configs of one type, whoever owns them.
+    pub(super) fn latest_of(&self, kind: &str) -> Vec<Config> {
+        let table = self.lock();
+        let latest = table
+            .index
+            .iter()
+            .filter(|((of, _), _)| of == kind)
+            .filter_map(|(_, versions)| table.versions.get(versions.last()?));
+        latest.cloned().collect()
     }
 
     /// Deletes all versions of a config. Tells whether there were any.
     pub(super) fn delete(&self, kind: &str, name: &str) -> bool {
+        let mut table = self.lock();
         let key = (kind.to_owned(), name.to_owned());
-        self.with(|table| table.configs.remove(&key).is_some())
+        let versions = table.index.remove(&key).unwrap_or_default();
+        for id in &versions {
+            table.versions.remove(id);
+        }
+        table.save();
+        !versions.is_empty()
     }
 
     /// Deletes one version. Tells whether it was there.
     pub(super) fn delete_version(&self, id: ConfigId) -> bool {
-        self.with(|table| {
-            let found = table.configs.values_mut().find_map(|versions| {
-                let place = versions.iter().position(|config| config.id == id)?;
-                Some(versions.remove(place))
-            });
-            table.configs.retain(|_, versions| !versions.is_empty());
-            found.is_some()
-        })
+        let mut table = self.lock();
+        let Some(config) = table.versions.remove(&id) else {
+            return false;
+        };
+        if let Some(versions) = table.index.get_mut(&config.key()) {
+            versions.retain(|version| *version != id);
+        }
+        table.index.retain(|_, versions| !versions.is_empty());
+        table.save();
+        true
     }
 
-    fn with<T>(&self, use_it: impl FnOnce(&mut Table) -> T) -> T {
-        use_it(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
     fn latest(&self, kind: &str, name: &str) -> Option<&Config> {
         let key = (kind.to_owned(), name.to_owned());
-        self.configs.get(&key).and_then(|versions| versions.last())
+        self.versions.get(self.index.get(&key)?.last()?)
+    }
+
+    fn is_latest(&self, config: &Config) -> bool {
+        let latest = self.latest(&config.kind, &config.name);
+        latest.is_some_and(|latest| latest.id == config.id)
+    }
+
+    /// Ids are never used again, not even those of configs that were deleted.
+    fn next_id(&mut self) -> ConfigId {
+        let last = self.last.get_or_insert_with((), || ConfigId::NONE);
+        *last = last.next();
+        *last
+    }
+
+    fn save(&mut self) {
+        self.last.save();
+        self.versions.save();
     }
 }
 
-fn is_latest(config: &Config, versions: &[Config]) -> bool {
-    versions.last().is_some_and(|latest| latest.id == config.id)
-}
-
 impl Config {
-    fn order(&self) -> (&str, bool, &str) {
-        (&self.kind, self.name != "default", &self.name)
+    fn key(&self) -> (String, String) {
+        (self.kind.clone(), self.name.clone())
     }
 
     fn view(&self, current: bool) -> ConfigView {

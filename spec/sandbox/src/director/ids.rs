@@ -28,6 +28,11 @@ pub(super) struct TaskId(u64);
 #[serde(transparent)]
 pub(super) struct ConfigId(u64);
 
+/// Numbers a record of the audit. On the wire it is text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct EventId(u64);
+
 /// Identifies an instance. It outlives the instance's VMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -45,6 +50,32 @@ impl TaskId {
     /// Reads the id in a path. What is no number is no task's id.
     pub(super) fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
+    }
+
+    /// The id as a number.
+    pub(super) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl EventId {
+    /// The id before that of the first record.
+    pub(super) const NONE: Self = Self(0);
+
+    /// The id of the next record.
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Reads an id as Ruby does: what is no number counts as 0.
+    pub(super) fn parse(text: &str) -> Self {
+        Self(text.parse().unwrap_or(0))
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -6,16 +6,23 @@
 //! | [`api`] | the HTTP edge: who may call what, and what is answered |
 //! | [`tasks`] | the queue, its workers, event logs and locks |
 //! | [`deploy`] | what tasks do to deployments |
-//! | [`deployments`], [`configs`], [`variables`] | what the Director remembers |
+//! | [`deployments`], [`configs`], [`variables`], [`links`], [`audit`] | what the Director remembers |
+//! | [`adoption`], [`seeding`] | deployments and configs that are there without ever having been made here |
+//! | [`names`] | names of BOSH DNS |
 //! | [`settings`] | what it is set up with |
 //! | [`ids`], [`ruby`] | names and ids; values as the real Director's language prints them |
 
+mod adoption;
 mod api;
+mod audit;
 mod configs;
 mod deploy;
 mod deployments;
 mod ids;
-mod ruby;
+mod links;
+mod names;
+pub(crate) mod ruby;
+mod seeding;
 mod settings;
 mod tasks;
 mod variables;
@@ -24,18 +31,34 @@ use std::sync::Arc;
 
 use actix_web::web;
 use odb_adapter_sdk::yaml;
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::settings::{DirectorDurations, DirectorSettings, UploadedRelease, UploadedStemcell};
+pub use self::{
+    adoption::{AdoptError, SeededDeployment, SeededGroup, SeededGroupKind},
+    seeding::{DeployedVm, SeededConfig},
+    settings::{
+        DirectorDurations, DirectorSettings, FrontEnd, LocalUser, UploadedRelease,
+        UploadedStemcell, UserManagement,
+    },
+    tasks::{ArmedTaskFault, TaskEffect, TaskFault, TaskFaultId, TaskPlace},
+    variables::ConfigServer,
+};
 use self::{
+    audit::Audit,
     configs::{Configs, NewConfig},
     deployments::Deployments,
     ids::{ConfigId, TeamName},
-    tasks::{Locks, Queue, Tasks, start_workers},
+    links::Links,
+    tasks::{Locks, Queue, TaskFaults, Tasks, start_workers},
     variables::Variables,
 };
-use crate::{cpi::Cpi, uaa::TokenVerifier};
+use crate::{
+    cpi::{Cpi, Shutdown},
+    store::{Store, StoreError},
+    uaa::TokenVerifier,
+};
 
 /// A Director. A clone is the same Director.
 #[derive(Clone)]
@@ -51,7 +74,10 @@ struct Inner {
     deployments: Deployments,
     configs: Configs,
     variables: Variables,
+    links: Links,
+    audit: Audit,
     tasks: Arc<Tasks>,
+    faults: Arc<TaskFaults>,
     locks: Arc<Locks>,
     queue: Queue,
     stop: CancellationToken,
@@ -59,43 +85,63 @@ struct Inner {
 }
 
 impl Director {
-    /// A Director that believes these tokens and makes its VMs with this CPI. Its workers run on `runtime`.
+    /// A Director that believes these tokens, makes its VMs with this CPI and remembers what is in the store. Its
+    /// workers run on `runtime`. Tasks that were being worked on when it stopped are those of workers that died;
+    /// tasks that were waiting are run.
     pub fn new(
         settings: DirectorSettings,
         tokens: TokenVerifier,
         cpi: Cpi,
+        store: &Store,
         runtime: Handle,
-    ) -> Self {
-        let (queue, waiting) = Queue::new();
-        let configs = Configs::new();
-        let default = NewConfig {
-            kind: "cloud".to_owned(),
-            name: "default".to_owned(),
-            content: yaml::to_string(&settings.cloud_config)
-                .unwrap_or_else(|_| settings.cloud_config.to_string()),
-            team: None,
-            expected_latest: None,
-        };
-        // The first version of a config cannot be stale.
-        let _ = configs.post(default);
+    ) -> Result<Self, StoreError> {
+        let variables = Variables::new(&settings.config_server);
+        let durations = &settings.durations;
+        let tasks = Arc::new(Tasks::open(store, durations.checkpoint_timeout)?);
+        let locks = Arc::new(Locks::open(store, durations.lock_lease)?);
+        let (queue, waiting) = Queue::new(Arc::clone(&tasks));
         let director = Self {
             inner: Arc::new(Inner {
+                configs: Configs::open(store)?,
+                links: Links::open(store)?,
+                audit: Audit::open(store)?,
                 settings,
                 tokens,
                 cpi,
                 runtime,
-                deployments: Deployments::default(),
-                configs,
-                variables: Variables::default(),
-                tasks: Arc::default(),
-                locks: Arc::default(),
+                deployments: Deployments::open(store)?,
+                variables,
+                tasks,
+                faults: Arc::default(),
+                locks,
                 queue,
                 stop: CancellationToken::new(),
                 workers: TaskTracker::new(),
             }),
         };
+        director.inner.seed();
         start_workers(&director, waiting);
-        director
+        Ok(director)
+    }
+
+    /// Sets something in the way of the next task that comes to a place.
+    pub fn arm(&self, fault: TaskFault) -> TaskFaultId {
+        self.inner.faults.arm(fault)
+    }
+
+    /// What is armed and has not happened yet, and which tasks are held up.
+    pub fn armed(&self) -> Vec<ArmedTaskFault> {
+        self.inner.faults.list()
+    }
+
+    /// Takes a fault away; a task that it holds up goes on. Tells whether there was such a fault.
+    pub fn disarm(&self, id: TaskFaultId) -> bool {
+        self.inner.faults.clear(id)
+    }
+
+    /// Takes all faults away.
+    pub fn disarm_all(&self) {
+        self.inner.faults.clear_all();
     }
 
     /// Mounts the Director's API.
@@ -103,19 +149,53 @@ impl Director {
         api::mount(self, cfg);
     }
 
-    /// Stops the workers in the middle of what they do, and stops and reaps all processes.
-    pub async fn shut_down(&self) {
+    /// Stops the workers in the middle of what they do. VMs and their processes stay.
+    pub async fn stop_workers(&self) {
         self.inner.stop.cancel();
         self.inner.workers.close();
         self.inner.workers.wait().await;
-        self.inner.cpi.shut_down().await;
+    }
+
+    /// Stops the workers in the middle of what they do, and stops and reaps all processes.
+    pub async fn shut_down(&self) {
+        self.stop_workers().await;
+        self.inner.cpi.shut_down(Shutdown::StopProcesses).await;
     }
 }
 
 impl Inner {
-    /// The versions of the cloud configs to which deployments of these teams are subject.
-    fn cloud_config_ids(&self, teams: &[TeamName]) -> Vec<ConfigId> {
-        let configs = self.configs.in_force("cloud", teams);
+    /// A Director that is new has the cloud config that it is set up with.
+    fn seed(&self) {
+        let cloud_config = &self.settings.cloud_config;
+        if cloud_config.is_null() || !self.configs.is_new() {
+            return;
+        }
+        let default = NewConfig {
+            kind: "cloud".to_owned(),
+            name: "default".to_owned(),
+            content: yaml::to_string(cloud_config).unwrap_or_else(|_| cloud_config.to_string()),
+            team: None,
+            expected_latest: None,
+        };
+        // The first version of a config cannot be stale.
+        let _ = self.configs.post(default);
+    }
+
+    /// The availability zones of all cloud configs, in the order of the configs.
+    fn availability_zones(&self) -> Vec<String> {
+        let mut azs = Vec::new();
+        for config in self.configs.latest_of("cloud") {
+            let content: Value = yaml::from_str(&config.content).unwrap_or_default();
+            let listed = content.get("azs").and_then(Value::as_array);
+            let names = listed.into_iter().flatten();
+            azs.extend(names.filter_map(|az| az.get("name")?.as_str().map(str::to_owned)));
+        }
+        azs
+    }
+
+    /// The versions of the configs of one type to which deployments of these teams are subject.
+    fn config_ids(&self, kind: &str, teams: &[TeamName]) -> Vec<ConfigId> {
+        let configs = self.configs.in_force(kind, teams);
         configs.into_iter().map(|config| config.id).collect()
     }
 }

@@ -1,9 +1,9 @@
-//! Values as Ruby prints them, which the Director does in its error texts.
+//! Values as Ruby prints them, which the Director and the Cloud Controller do in their error texts.
 
 use serde_json::Value;
 
 /// A value as `inspect` shows it in the Ruby that the Director runs on.
-pub(super) fn inspect(value: &Value) -> String {
+pub(crate) fn inspect(value: &Value) -> String {
     match value {
         Value::Null => "nil".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),

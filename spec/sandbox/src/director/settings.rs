@@ -2,9 +2,11 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::variables::ConfigServer;
 use crate::cpi::JobName;
 
 /// One Director: its identity, what has been uploaded to it, and how fast it is.
@@ -16,14 +18,52 @@ pub struct DirectorSettings {
     pub uuid: String,
     /// Where its users get their tokens.
     pub uaa_url: String,
+    /// Where its users come from.
+    pub user_management: UserManagement,
+    /// Where the values of variables are kept.
+    pub config_server: ConfigServer,
+    /// Whether its VMs resolve names of the domain `bosh`.
+    pub local_dns: bool,
+    /// What stands between its clients and it.
+    pub front_end: FrontEnd,
     /// Releases that deployments can use.
     pub releases: Vec<UploadedRelease>,
     /// Stemcells that deployments can use.
     pub stemcells: Vec<UploadedStemcell>,
-    /// The cloud config named `default`: `azs`, `vm_types`, `networks`, `disk_types`, `vm_extensions`.
+    /// The cloud config named `default`: `azs`, `vm_types`, `networks`, `disk_types`, `vm_extensions`. There is none
+    /// if this is `null`.
     pub cloud_config: Value,
     /// How long things take.
     pub durations: DirectorDurations,
+}
+
+/// Where the users of a Director come from. It believes one kind of credentials and refuses the other.
+#[derive(Clone, Debug, Default)]
+pub enum UserManagement {
+    /// They bring tokens of the UAA.
+    #[default]
+    Uaa,
+    /// The Director knows them itself, and each of them may do everything.
+    Local(Vec<LocalUser>),
+}
+
+/// A user whom a Director knows itself.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LocalUser {
+    /// The name to log in with.
+    pub name: String,
+    /// The password.
+    pub password: SecretString,
+}
+
+/// What stands between a Director and its clients (`spec/contracts/director-api.md`, "Transport").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrontEnd {
+    /// nginx, which speaks HTTP/1.0 to the Director: whoever starts work is redirected with 302.
+    #[default]
+    Nginx,
+    /// Nothing: whoever starts work is redirected with 303, unless it was by a GET.
+    None,
 }
 
 /// A release that deployments can use.
@@ -59,6 +99,12 @@ pub struct DirectorDurations {
     pub step: Duration,
     /// How many tasks are worked on at the same time.
     pub workers: NonZeroUsize,
+    /// How often the worker of a task gives a sign of life.
+    pub checkpoint_interval: Duration,
+    /// How long after the last sign of life a task is given up. A real Director allows for six intervals.
+    pub checkpoint_timeout: Duration,
+    /// How long a lock is good for when its holder does not renew it, which it does after half the time.
+    pub lock_lease: Duration,
 }
 
 impl Default for DirectorDurations {
@@ -67,6 +113,9 @@ impl Default for DirectorDurations {
             lock_wait: Duration::from_secs(10),
             step: Duration::from_millis(20),
             workers: const { NonZeroUsize::new(3).unwrap() },
+            checkpoint_interval: Duration::from_secs(30),
+            checkpoint_timeout: Duration::from_mins(3),
+            lock_lease: Duration::from_secs(241),
         }
     }
 }

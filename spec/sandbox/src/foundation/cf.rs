@@ -3,77 +3,113 @@
 use tokio::runtime::Handle;
 
 use super::{
+    credhub::{CredHubPlan, instance_identity},
     description::{CloudControllerAccess, Place},
-    seed::cf_client,
+    identity::Identity,
+    seed::{Side, cf_client},
     settings::CloudControllerSection,
-    up::StartError,
+    up::{StartError, UpOptions},
 };
 use crate::{
-    certificates::CertificateAuthority,
-    cloud_controller::{BrokerConduct, CloudController, CloudControllerSettings},
-    net::NetAddress,
-    uaa::{Uaa, UaaSettings},
+    cloud_controller::{BrokerConduct, CloudController, CloudControllerSettings, KnownUser},
+    credhub::CredHub,
+    instance_identity::InstanceIdentity,
+    store::Store,
+    uaa::{Uaa, UaaRole, UaaSettings},
 };
 
 pub(super) struct CfSide {
     pub(super) uaa: Uaa,
     pub(super) cloud_controller: CloudController,
+    pub(super) credhub: CredHub,
+    pub(super) instance_identity: InstanceIdentity,
 }
 
 impl CfSide {
     /// Cloud Controller and UAA, and how to get in.
     pub(super) fn new(
         section: CloudControllerSection,
-        authority: &CertificateAuthority,
-        addresses: NetAddress,
+        options: &UpOptions,
+        identity: &mut Identity,
+        store: &Store,
         runtime: Handle,
     ) -> Result<(Self, CloudControllerAccess), StartError> {
+        let addresses = identity.net.address();
+        let secrets = &mut identity.secrets;
         let uaa_url = format!("https://{}", addresses.cf_uaa());
         let url = format!("https://{}", addresses.cloud_controller());
-        let (broker, broker_client) = section.broker_client.seeded();
-        let (admin, admin_user) = section.admin_user.seeded();
-        let (developer, user) = section.user.seeded();
-        let other_clients = section.other_clients.iter().map(|client| client.seeded().0);
-        let other_users = section.other_users.iter().map(|user| user.seeded().0);
-        let uaa = Uaa::new(UaaSettings {
+        let (broker, broker_client) = section.broker_client.seeded(Side::Cf, secrets);
+        let (admin, admin_user) = section.admin_user.seeded(Side::Cf, secrets);
+        let (developer, user) = section.user.seeded(Side::Cf, secrets);
+        let other_clients: Vec<_> = (section.other_clients.iter())
+            .map(|client| client.seeded(Side::Cf, secrets).0)
+            .collect();
+        let credhub_url = format!("https://{}", addresses.runtime_credhub());
+        let plan = CredHubPlan::runtime(&section.credhub, (credhub_url, uaa_url.clone()), secrets);
+        let other_users = section.other_users.iter();
+        let other_users = other_users.map(|user| user.seeded(Side::Cf, secrets).0);
+        let users: Vec<_> = [admin, developer].into_iter().chain(other_users).collect();
+        let known_users = users
+            .iter()
+            .map(|user| KnownUser {
+                name: user.name.clone(),
+                id: user.id.to_string(),
+            })
+            .collect();
+        let settings = UaaSettings {
             url: uaa_url.clone(),
             lives: section.token_lives.into(),
             clients: [broker, cf_client()]
                 .into_iter()
                 .chain(other_clients)
+                .chain(plan.clients.clone())
                 .collect(),
-            users: [admin, developer].into_iter().chain(other_users).collect(),
-        })
-        .map_err(StartError::Uaa)?;
+            users,
+        };
+        let uaa = Uaa::new(settings, UaaRole::CloudFoundry, store).map_err(StartError::Uaa)?;
+        let (credhub, credhub_access) = plan.build(&uaa, store)?;
+        let (instance_identity, instance_identity_access) = instance_identity(store, options)?;
         let settings = CloudControllerSettings {
+            users: known_users,
+            rate_limits: section.rate_limits.map(Into::into),
+            concurrent_broker_requests: section.concurrent_broker_requests,
             url: url.clone(),
             uaa_url: uaa_url.clone(),
+            era: section.v2,
             organizations: section.organizations,
             brokers: BrokerConduct {
                 timeout: section.broker_timeout,
                 polling_interval: section.broker_polling_interval,
                 maximum_polling_duration: section.maximum_polling_duration,
                 mitigation_delay: section.mitigation_delay,
+                polling_factor: section.broker_polling_factor,
+                certificates: section.broker_certificates,
+                instance_row: section.instance_row,
             },
         };
-        let tls = authority.client_tls().map_err(StartError::Certificates)?;
-        let cloud_controller = CloudController::new(settings, uaa.verifier(), tls, runtime)
+        let tls = identity.authority.client_tls();
+        let tls = tls.map_err(StartError::Certificates)?;
+        let cloud_controller = CloudController::new(settings, store, uaa.verifier(), tls, runtime)
             .map_err(StartError::CloudController)?;
         let target = cloud_controller.first_space().ok_or(StartError::NoSpace)?;
         let place = |(name, guid)| Place { name, guid };
         let access = CloudControllerAccess {
             url,
             uaa_url,
-            broker_client,
-            admin_user,
-            user,
+            broker_client: broker_client.at(&uaa),
+            admin_user: admin_user.at(&uaa),
+            user: user.at(&uaa),
             organization: place(target.organization),
             space: place(target.space),
+            credhub: credhub_access,
+            instance_identity: instance_identity_access,
         };
         Ok((
             Self {
                 uaa,
                 cloud_controller,
+                credhub,
+                instance_identity,
             },
             access,
         ))

@@ -1,13 +1,16 @@
 //! `foundation.json`: everything that a client of a foundation needs to know.
 
-use std::path::PathBuf;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 /// Everything that a client needs. Serialised it holds secrets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
     /// The loopback net.
     pub net: String,
@@ -24,7 +27,7 @@ pub struct Description {
 }
 
 /// The Director and how to get in.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DirectorAccess {
     /// Where it is.
     pub url: String,
@@ -34,10 +37,34 @@ pub struct DirectorAccess {
     pub team_client: ClientAccess,
     /// A client that may do everything.
     pub admin_client: ClientAccess,
+    /// Its CredHub, unless it has none.
+    pub credhub: Option<CredHubAccess>,
+}
+
+/// A CredHub and how to get in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CredHubAccess {
+    /// Where it is.
+    pub url: String,
+    /// Where its tokens are to be had.
+    pub uaa_url: String,
+    /// The client that a broker works with.
+    pub client: ClientAccess,
+    /// A client that may do everything.
+    pub admin_client: ClientAccess,
+}
+
+/// The files of the authority whose certificates make apps known.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InstanceIdentityAccess {
+    /// The file with its certificate.
+    pub certificate: PathBuf,
+    /// The file with its private key. Whoever may read it can be any app.
+    pub key: PathBuf,
 }
 
 /// The Cloud Controller and how to get in.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CloudControllerAccess {
     /// Where it is.
     pub url: String,
@@ -53,10 +80,14 @@ pub struct CloudControllerAccess {
     pub organization: Place,
     /// The space that the user works in.
     pub space: Place,
+    /// The CredHub that apps ask.
+    pub credhub: CredHubAccess,
+    /// The authority whose certificates make apps known there.
+    pub instance_identity: InstanceIdentityAccess,
 }
 
 /// A client and its secret.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientAccess {
     /// The id.
     pub id: String,
@@ -66,7 +97,7 @@ pub struct ClientAccess {
 }
 
 /// A user and the password.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UserAccess {
     /// The name.
     pub name: String,
@@ -76,7 +107,7 @@ pub struct UserAccess {
 }
 
 /// An organization or a space.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// The name.
     pub name: String,
@@ -84,14 +115,51 @@ pub struct Place {
     pub guid: String,
 }
 
+/// Why a `foundation.json` is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum DescriptionError {
+    /// It cannot be read.
+    #[error("could not read `{}`", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It describes no foundation.
+    #[error("`{}` is not the description of a foundation", path.display())]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
 impl Description {
+    /// Reads a `foundation.json`.
+    pub fn read(path: &Path) -> Result<Self, DescriptionError> {
+        let path = path.to_owned();
+        match std::fs::read(&path) {
+            Err(source) => Err(DescriptionError::Read { path, source }),
+            Ok(text) => serde_json::from_slice(&text)
+                .map_err(|source| DescriptionError::Parse { path, source }),
+        }
+    }
+
     /// The same without secrets.
     pub fn without_secrets(&self) -> Value {
         let mut public = json!(self);
         for pointer in [
             "/director/team_client",
             "/director/admin_client",
+            "/director/credhub/client",
+            "/director/credhub/admin_client",
             "/cloud_controller/broker_client",
+            "/cloud_controller/credhub/client",
+            "/cloud_controller/credhub/admin_client",
         ] {
             hide(&mut public, pointer, "secret");
         }
@@ -131,6 +199,12 @@ mod tests {
             name: "place".into(),
             guid: "guid".into(),
         };
+        let credhub = || CredHubAccess {
+            url: String::new(),
+            uaa_url: String::new(),
+            client: client("odb-credhub"),
+            admin_client: client("credhub-admin"),
+        };
         let description = Description {
             net: "127.80.3.0".into(),
             control: String::new(),
@@ -140,6 +214,7 @@ mod tests {
                 uaa_url: String::new(),
                 team_client: client("odb"),
                 admin_client: client("admin"),
+                credhub: Some(credhub()),
             },
             cloud_controller: CloudControllerAccess {
                 url: String::new(),
@@ -149,6 +224,11 @@ mod tests {
                 user: user("developer"),
                 organization: place(),
                 space: place(),
+                credhub: credhub(),
+                instance_identity: InstanceIdentityAccess {
+                    certificate: PathBuf::new(),
+                    key: PathBuf::new(),
+                },
             },
             broker_address: String::new(),
         };

@@ -7,13 +7,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file of the state folder could not be written.
+/// A file of the state folder could not be written or removed.
 #[derive(Debug, thiserror::Error)]
-#[error("could not write `{}`", path.display())]
+#[error("could not write or remove `{}`", path.display())]
 pub struct FileError {
     path: PathBuf,
     #[source]
     source: io::Error,
+}
+
+impl FileError {
+    pub(super) fn new(path: &Path, source: io::Error) -> Self {
+        Self {
+            path: path.to_owned(),
+            source,
+        }
+    }
 }
 
 /// Who may read a file.
@@ -40,18 +49,12 @@ pub(super) fn write(path: &Path, content: &str, readers: Readers) -> Result<(), 
         file.write_all(content.as_bytes())?;
         fs::rename(&unfinished, path)
     };
-    attempt().map_err(|source| FileError {
-        path: path.to_owned(),
-        source,
-    })
+    attempt().map_err(|source| FileError::new(path, source))
 }
 
 /// Removes a file, of an earlier run perhaps.
 pub(super) fn remove(path: &Path) -> Result<(), FileError> {
-    remove_if_there(path).map_err(|source| FileError {
-        path: path.to_owned(),
-        source,
-    })
+    remove_if_there(path).map_err(|source| FileError::new(path, source))
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {

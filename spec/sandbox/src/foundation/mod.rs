@@ -2,13 +2,20 @@
 
 mod bosh;
 mod cf;
+mod credhub;
 mod description;
 mod files;
+mod identity;
 mod seed;
 mod settings;
 mod up;
+mod wipe;
 
-pub use description::{ClientAccess, Description, Place, UserAccess};
+pub use description::{
+    ClientAccess, CloudControllerAccess, CredHubAccess, Description, DescriptionError,
+    DirectorAccess, InstanceIdentityAccess, Place, UserAccess,
+};
 pub use files::FileError;
 pub use settings::{FoundationSettings, SettingsError};
-pub use up::{Foundation, StartError, UpOptions};
+pub use up::{DESCRIPTION_FILE, Foundation, Persistence, StartError, UpOptions};
+pub use wipe::{WipeError, wipe};

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use rand::{RngExt, distr::Alphanumeric};
 use secrecy::SecretString;
 use uuid::Uuid;
 
 use super::{
     description::{ClientAccess, UserAccess},
-    settings::{ClientSection, TokenLivesSection, UserSection},
+    identity::Secrets,
+    settings::{ClientSection, DirectorSection, TokenLivesSection, UserSection},
 };
-use crate::uaa::{Client, Grant, TokenLives, User};
-
-const SECRET_LENGTH: usize = 32;
+use crate::{
+    fleet::FleetPattern,
+    uaa::{Client, DEFAULT_GROUPS, Grant, TokenLives, Uaa, User},
+};
 
 /// What the public client of the cf command line may do for a user, as on a foundation of cf-deployment.
 const CF_SCOPES: [&str; 17] = [
@@ -35,27 +36,37 @@ const CF_SCOPES: [&str; 17] = [
     "clients.read",
 ];
 
-/// What every user may do.
-const DEFAULT_GROUPS: [&str; 13] = [
-    "openid",
-    "scim.me",
-    "scim.userids",
-    "cloud_controller.read",
-    "cloud_controller.write",
-    "cloud_controller_service_permissions.read",
-    "password.write",
-    "uaa.user",
-    "approvals.me",
-    "oauth.approvals",
-    "profile",
-    "roles",
-    "user_attributes",
-];
+/// Which of the foundation's two UAAs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    /// The Director's.
+    Bosh,
+    /// The Cloud Controller's.
+    Cf,
+}
+
+impl DirectorSection {
+    /// What deployments of fleets are made of.
+    pub(super) fn fleet_pattern(&self) -> FleetPattern {
+        let authorities = &self.team_client.authorities;
+        let team = authorities.iter().find_map(|authority| {
+            let team = authority.strip_prefix("bosh.teams.")?;
+            team.strip_suffix(".admin")
+        });
+        FleetPattern {
+            releases: self.releases.clone(),
+            stemcells: self.stemcells.clone(),
+            cloud_config: self.cloud_config.clone(),
+            team: team.map(str::to_owned),
+        }
+    }
+}
 
 impl ClientSection {
     /// The client, and how it gets in.
-    pub(super) fn seeded(&self) -> (Client, ClientAccess) {
-        let secret = self.secret.clone().unwrap_or_else(random_secret);
+    pub(super) fn seeded(&self, side: Side, secrets: &mut Secrets) -> (Client, ClientAccess) {
+        let whose = format!("{} client {}", side.name(), self.id);
+        let secret = secrets.of(whose, self.secret.as_ref());
         let client = Client {
             id: self.id.clone(),
             secret: secret.clone(),
@@ -75,8 +86,9 @@ impl ClientSection {
 
 impl UserSection {
     /// The user, and how they get in.
-    pub(super) fn seeded(&self) -> (User, UserAccess) {
-        let password = self.password.clone().unwrap_or_else(random_secret);
+    pub(super) fn seeded(&self, side: Side, secrets: &mut Secrets) -> (User, UserAccess) {
+        let whose = format!("{} user {}", side.name(), self.name);
+        let password = secrets.of(whose, self.password.as_ref());
         let user = User {
             id: Uuid::new_v4(),
             name: self.name.clone(),
@@ -93,6 +105,31 @@ impl UserSection {
     }
 }
 
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bosh => "bosh",
+            Self::Cf => "cf",
+        }
+    }
+}
+
+impl ClientAccess {
+    /// The same with the secret that the client has by now: a UAA that was used before keeps its own.
+    pub(super) fn at(self, uaa: &Uaa) -> Self {
+        let secret = uaa.client_secret(&self.id).unwrap_or(self.secret);
+        Self { secret, ..self }
+    }
+}
+
+impl UserAccess {
+    /// The same with the password that the user has by now.
+    pub(super) fn at(self, uaa: &Uaa) -> Self {
+        let password = uaa.user_password(&self.name).unwrap_or(self.password);
+        Self { password, ..self }
+    }
+}
+
 impl From<TokenLivesSection> for TokenLives {
     fn from(TokenLivesSection { access, refresh }: TokenLivesSection) -> Self {
         Self { access, refresh }
@@ -104,7 +141,7 @@ pub(super) fn cf_client() -> Client {
     Client {
         id: "cf".to_owned(),
         secret: SecretString::default(),
-        grants: BTreeSet::from([Grant::Password, Grant::RefreshToken]),
+        grants: BTreeSet::from([Grant::Password, Grant::RefreshToken, Grant::JwtBearer]),
         scopes: texts(&CF_SCOPES),
         authorities: texts(&["uaa.none"]),
     }
@@ -112,10 +149,4 @@ pub(super) fn cf_client() -> Client {
 
 fn texts(list: &[&str]) -> BTreeSet<String> {
     list.iter().map(|text| (*text).to_owned()).collect()
-}
-
-/// Letters and digits only, so that a secret can be pasted anywhere.
-fn random_secret() -> SecretString {
-    let letters = rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH);
-    letters.map(char::from).collect::<String>().into()
 }

@@ -3,20 +3,25 @@
 use std::{
     collections::BTreeSet,
     io,
-    num::NonZeroUsize,
+    num::{NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use jiff::SignedDuration;
 use odb_adapter_sdk::yaml;
 use secrecy::SecretString;
-use serde::{Deserialize, Deserializer, de::Error as _};
+use semver::Version;
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::credhub::scopes;
 use crate::{
-    cloud_controller::{BrokerConduct, OrganizationSettings},
-    director::{DirectorDurations, UploadedRelease, UploadedStemcell},
+    cloud_controller::{
+        ApiEra, BrokerCertificates, BrokerConduct, InstanceRow, OrganizationSettings, RateLimits,
+    },
+    credhub::{Operation, VERSION},
+    director::{DirectorDurations, LocalUser, UploadedRelease, UploadedStemcell, UserManagement},
+    durations,
 };
 
 /// What a foundation is made of.
@@ -41,6 +46,9 @@ pub struct DirectorSection {
     pub stemcells: Vec<UploadedStemcell>,
     /// The cloud config: `azs`, `vm_types`, `networks`, `disk_types`, `vm_extensions`.
     pub cloud_config: Value,
+    /// Where the Director's users come from: its UAA, unless something else is said.
+    #[serde(default)]
+    pub user_management: UserManagementSection,
     /// The client that a broker works with: admin of one team.
     pub team_client: ClientSection,
     /// A client that may do everything.
@@ -48,6 +56,12 @@ pub struct DirectorSection {
     /// Further clients.
     #[serde(default)]
     pub other_clients: Vec<ClientSection>,
+    /// Where the values of variables are kept.
+    #[serde(default)]
+    pub config_server: ConfigServerSection,
+    /// The CredHub that is the config server.
+    #[serde(default)]
+    pub credhub: CredHubSection,
     /// How long things take.
     #[serde(default)]
     pub durations: DirectorDurationsSection,
@@ -56,18 +70,48 @@ pub struct DirectorSection {
     pub token_lives: TokenLivesSection,
 }
 
+/// Where the Director's users come from, as a Director's own configuration has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(tag = "provider", rename_all = "snake_case")]
+pub enum UserManagementSection {
+    /// They bring tokens of the UAA.
+    #[default]
+    Uaa,
+    /// The Director knows them itself (basic authentication).
+    Local {
+        /// The users, each of whom may do everything.
+        local: LocalUsersSection,
+    },
+}
+
+/// The users whom a Director knows itself.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LocalUsersSection {
+    /// All of them.
+    pub users: Vec<LocalUser>,
+}
+
 /// How long things take at the Director.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct DirectorDurationsSection {
     /// How long a task waits for the lock of its deployment.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "durations::deserialize")]
     pub lock_wait: Duration,
     /// How long each step of an instance's update takes at least.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "durations::deserialize")]
     pub step: Duration,
     /// How many tasks are worked on at the same time.
     pub workers: NonZeroUsize,
+    /// How often the worker of a task gives a sign of life.
+    #[serde(deserialize_with = "durations::deserialize")]
+    pub checkpoint_interval: Duration,
+    /// How long after the last sign of life a task is given up.
+    #[serde(deserialize_with = "durations::deserialize")]
+    pub checkpoint_timeout: Duration,
+    /// How long a lock is good for when its holder does not renew it.
+    #[serde(deserialize_with = "durations::deserialize")]
+    pub lock_lease: Duration,
 }
 
 /// The Cloud Controller and its UAA.
@@ -87,24 +131,125 @@ pub struct CloudControllerSection {
     /// Further users.
     #[serde(default)]
     pub other_users: Vec<UserSection>,
+    /// The CredHub that apps ask.
+    #[serde(default)]
+    pub credhub: CredHubSection,
     /// The pause between two polls of a broker's last operation.
-    #[serde(default = "default_polling_interval", deserialize_with = "duration")]
+    #[serde(
+        default = "default_polling_interval",
+        deserialize_with = "durations::deserialize"
+    )]
     pub broker_polling_interval: Duration,
     /// How long to wait for a broker's answer.
-    #[serde(default = "default_timeout", deserialize_with = "duration")]
+    #[serde(
+        default = "default_timeout",
+        deserialize_with = "durations::deserialize"
+    )]
     pub broker_timeout: Duration,
     /// How long an operation of a broker is polled at most.
     #[serde(
         default = "default_maximum_polling_duration",
-        deserialize_with = "duration"
+        deserialize_with = "durations::deserialize"
     )]
     pub maximum_polling_duration: Duration,
     /// The unit of the pauses of orphan mitigation, of which the n-th is 2ⁿ units.
-    #[serde(default = "default_mitigation_delay", deserialize_with = "duration")]
+    #[serde(
+        default = "default_mitigation_delay",
+        deserialize_with = "durations::deserialize"
+    )]
     pub mitigation_delay: Duration,
+    /// Which generations of its API it has: `off` (v3 alone, as on today's foundations), `on`, or as earlier releases
+    /// had it: `off_3_181`, `off_3_180`, `on_3_94`.
+    #[serde(default)]
+    pub v2: ApiEra,
+    /// By how much each pause between two polls is longer than the one before.
+    #[serde(default = "default_polling_factor")]
+    pub broker_polling_factor: f64,
+    /// Whether certificates of brokers are looked at.
+    #[serde(default)]
+    pub broker_certificates: BrokerCertificates,
+    /// When the row of an instance that v3 orders is there to be counted.
+    #[serde(default)]
+    pub instance_row: InstanceRow,
+    /// How much anybody may ask. Without it there are no limits, as on most foundations.
+    pub rate_limits: Option<RateLimitsSection>,
+    /// How many requests of one user may be with brokers at the same time. Without it there is no limit.
+    pub concurrent_broker_requests: Option<NonZeroU32>,
     /// How long tokens live.
     #[serde(default)]
     pub token_lives: TokenLivesSection,
+}
+
+/// Where a Director keeps the values of variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigServerSection {
+    /// In its CredHub.
+    #[default]
+    Credhub,
+    /// Nowhere: deployments have no variables.
+    #[serde(alias = "false")]
+    Off,
+}
+
+/// A CredHub.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct CredHubSection {
+    /// The client that a broker works with.
+    pub client: ClientSection,
+    /// A client that may do everything.
+    pub admin_client: ClientSection,
+    /// The version whose behaviour it has. Before 2 it took another form of set, and knew other permissions.
+    pub version: Version,
+    /// Whether permissions matter.
+    pub acls: AclsSection,
+    /// What clients, users and apps may do from the beginning. Without it the client may do everything below `/odb`
+    /// and read the Director's variables, or everything below `/c`.
+    pub permissions: Option<Vec<PermissionSection>>,
+}
+
+/// Whether permissions matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AclsSection {
+    /// Everybody may do what permissions allow.
+    Enforced,
+    /// Whoever is known may do everything.
+    Disabled,
+}
+
+/// What somebody may do.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PermissionSection {
+    /// The name of a credential, or a path that ends in `/*`.
+    pub path: String,
+    /// Who: `uaa-client:ID`, `uaa-user:ID` or `mtls-app:GUID`.
+    pub actor: String,
+    /// What.
+    pub operations: BTreeSet<Operation>,
+}
+
+/// How much anybody may ask of the Cloud Controller.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct RateLimitsSection {
+    /// Requests of one user in one interval.
+    pub general: u32,
+    /// Requests without a token from one address in one interval.
+    pub unauthenticated: u32,
+    /// After what time counting begins anew.
+    #[serde(deserialize_with = "durations::deserialize")]
+    pub reset_interval: Duration,
+}
+
+impl From<RateLimitsSection> for RateLimits {
+    fn from(section: RateLimitsSection) -> Self {
+        Self {
+            general: section.general,
+            unauthenticated: section.unauthenticated,
+            reset_interval: section.reset_interval,
+        }
+    }
 }
 
 /// A client of a UAA.
@@ -135,10 +280,10 @@ pub struct UserSection {
 #[serde(default)]
 pub struct TokenLivesSection {
     /// Of an access token.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "durations::deserialize")]
     pub access: Duration,
     /// Of a refresh token.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "durations::deserialize")]
     pub refresh: Duration,
 }
 
@@ -208,17 +353,49 @@ impl FoundationSettings {
     }
 }
 
+impl Default for CredHubSection {
+    fn default() -> Self {
+        let client = |id: &str| ClientSection {
+            id: id.to_owned(),
+            secret: None,
+            authorities: scopes(),
+        };
+        Self {
+            client: client("odb-credhub"),
+            admin_client: client("credhub-admin"),
+            version: VERSION,
+            acls: AclsSection::Enforced,
+            permissions: None,
+        }
+    }
+}
+
 impl Default for DirectorDurationsSection {
     fn default() -> Self {
         let DirectorDurations {
             lock_wait,
             step,
             workers,
+            checkpoint_interval,
+            checkpoint_timeout,
+            lock_lease,
         } = DirectorDurations::default();
         Self {
             lock_wait,
             step,
             workers,
+            checkpoint_interval,
+            checkpoint_timeout,
+            lock_lease,
+        }
+    }
+}
+
+impl From<UserManagementSection> for UserManagement {
+    fn from(section: UserManagementSection) -> Self {
+        match section {
+            UserManagementSection::Uaa => Self::Uaa,
+            UserManagementSection::Local { local } => Self::Local(local.users),
         }
     }
 }
@@ -236,6 +413,10 @@ fn default_polling_interval() -> Duration {
     BrokerConduct::default().polling_interval
 }
 
+fn default_polling_factor() -> f64 {
+    BrokerConduct::default().polling_factor
+}
+
 fn default_timeout() -> Duration {
     BrokerConduct::default().timeout
 }
@@ -246,18 +427,6 @@ fn default_maximum_polling_duration() -> Duration {
 
 fn default_mitigation_delay() -> Duration {
     BrokerConduct::default().mitigation_delay
-}
-
-/// A duration with its unit: `1s`, `250ms`, `1h 30m`.
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let parsed: Result<SignedDuration, _> = text.parse();
-    parsed
-        .ok()
-        .and_then(|duration| Duration::try_from(duration).ok())
-        .ok_or_else(|| {
-            D::Error::custom("not a duration with a unit, such as `1s`, `250ms` or `1h 30m`")
-        })
 }
 
 #[cfg(test)]
@@ -283,7 +452,11 @@ mod tests {
         let rights: Vec<_> = settings.director.team_client.authorities.iter().collect();
         assert_eq!(rights, ["bosh.teams.odb.admin"], "a broker needs no more");
         let releases = settings.director.releases.iter();
-        assert!(releases.map(|release| &release.version).eq(["7.4", "7.5"]));
+        assert!(
+            releases
+                .map(|release| &release.version)
+                .eq(["7.4", "7.5", "1.0"])
+        );
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use std::{
     fs::{self, DirBuilder, Permissions},
     io,
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use actix_web::web::ServiceConfig;
+use rustls::server::{WebPkiClientVerifier, danger::ClientCertVerifier};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -18,17 +20,24 @@ use super::{
     cf::CfSide,
     description::Description,
     files::{self, FileError, Readers},
+    identity::Identity,
     settings::FoundationSettings,
 };
 use crate::{
-    certificates::{CertificateAuthority, CertificateError, ServerCertificate},
-    cloud_controller::BrokerClientError,
-    control::Control,
+    certificates::{CertificateAuthority, CertificateError, server_tls},
+    cloud_controller::CloudControllerError,
+    control::{Control, Levers},
     cpi::{CatalogError, CpiError, Processes},
+    faults::{Faults, ServerName},
+    instance_identity::InstanceIdentityError,
     net::{ClaimError, LoopbackNet, NetAddress},
     serve::{ServeError, Servers},
+    store::{Store, StoreError},
     uaa::UaaError,
 };
+
+/// The name of the file that tells clients everything they need.
+pub const DESCRIPTION_FILE: &str = "foundation.json";
 
 /// Where and how a foundation is started.
 #[derive(Clone, Debug)]
@@ -43,6 +52,17 @@ pub struct UpOptions {
     pub processes: Processes,
     /// As whom processes run, if not as the calling user.
     pub job_user: Option<String>,
+    /// Whether the next start in the folder finds what this one leaves.
+    pub persistence: Persistence,
+}
+
+/// Whether a foundation outlives its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistence {
+    /// Everything is kept in the folder, and a start there finds it again.
+    Kept,
+    /// Every start begins anew.
+    Forgotten,
 }
 
 /// A running foundation. It runs until it is stopped.
@@ -52,8 +72,11 @@ pub struct Foundation {
     cf: CfSide,
     description_file: PathBuf,
     description: Description,
+    faults: Faults,
+    control: Control,
+    store: Store,
     // Claimed for as long as the foundation runs.
-    _net: LoopbackNet,
+    net: LoopbackNet,
 }
 
 /// A foundation could not be started.
@@ -80,12 +103,15 @@ pub enum StartError {
     /// The jobs cannot be read.
     #[error("could not read the job catalog")]
     Jobs(#[source] CatalogError),
+    /// There are no certificates for apps.
+    #[error("could not set up the instance identity of apps")]
+    InstanceIdentity(#[source] InstanceIdentityError),
     /// The CPI could not be set up.
     #[error("could not set up the process CPI")]
     Cpi(#[source] CpiError),
     /// The Cloud Controller could not be set up.
     #[error("could not set up the Cloud Controller")]
-    CloudController(#[source] BrokerClientError),
+    CloudController(#[source] CloudControllerError),
     /// A server could not be started.
     #[error("could not start a server")]
     Serve(#[source] ServeError),
@@ -95,6 +121,17 @@ pub enum StartError {
     /// A file could not be written.
     #[error("could not write to the state folder")]
     File(#[source] FileError),
+    /// The state cannot be read.
+    #[error("could not read the state folder")]
+    Store(#[source] StoreError),
+    /// The state is bound to a net, and its VMs and certificates to the addresses there.
+    #[error("the state folder is that of a foundation on the net `{saved}`, not `{wanted}`")]
+    OtherNet {
+        /// The net that it had so far.
+        saved: NetAddress,
+        /// The one that it was to have.
+        wanted: NetAddress,
+    },
     /// The settings have no space for the user.
     #[error("the Cloud Controller has no space")]
     NoSpace,
@@ -107,28 +144,53 @@ impl Foundation {
         settings: FoundationSettings,
         options: UpOptions,
     ) -> Result<Self, StartError> {
-        let runtime = Handle::current();
-        let net = match options.net {
-            Some(net) => LoopbackNet::claim_exactly(net),
-            None => LoopbackNet::claim(),
-        };
-        let net = net.map_err(StartError::Net)?;
-        let addresses = net.address();
-        let description_file = options.state.join("foundation.json");
+        Self::start_on(None, settings, options).await
+    }
+
+    /// The same on a net that is claimed already.
+    pub async fn start_on(
+        net: Option<LoopbackNet>,
+        settings: FoundationSettings,
+        options: UpOptions,
+    ) -> Result<Self, StartError> {
         make_folder(&options)?;
+        let store = open_store(&options).await?;
+        let started = Self::start_with(&store, net, settings, options).await;
+        if started.is_err() {
+            close_store(store).await;
+        }
+        started
+    }
+
+    async fn start_with(
+        store: &Store,
+        net: Option<LoopbackNet>,
+        settings: FoundationSettings,
+        options: UpOptions,
+    ) -> Result<Self, StartError> {
+        let runtime = Handle::current();
+        let mut identity = Identity::find(store, &settings.name, options.net, net)?;
+        let addresses = identity.net.address();
+        let description_file = options.state.join(DESCRIPTION_FILE);
         // What a crashed sandbox left behind would tell of servers that are not there.
         files::remove(&description_file).map_err(StartError::File)?;
-        let authority =
-            CertificateAuthority::new(&settings.name).map_err(StartError::Certificates)?;
-        let ca_certificate = write_certificates(&options, &authority, addresses)?;
-        let (bosh, bosh_access) =
-            BoshSide::new(settings.director, &options, addresses, runtime.clone())?;
-        let (cf, cf_access) = CfSide::new(
-            settings.cloud_controller,
-            &authority,
-            addresses,
+        let ca_certificate = write_certificates(&options, &identity.authority, addresses)?;
+        let fleet = settings.director.fleet_pattern();
+        let (bosh, bosh_access) = BoshSide::new(
+            settings.director,
+            &options,
+            &mut identity,
+            store,
             runtime.clone(),
         )?;
+        let (cf, cf_access) = CfSide::new(
+            settings.cloud_controller,
+            &options,
+            &mut identity,
+            store,
+            runtime.clone(),
+        )?;
+        identity.save();
         let description = Description {
             net: addresses.to_string(),
             control: format!("http://{}", addresses.control()),
@@ -137,17 +199,35 @@ impl Foundation {
             cloud_controller: cf_access,
             broker_address: addresses.broker().to_string(),
         };
-        let mut servers = Servers::new(runtime);
-        let started = serve(&mut servers, &net, &authority, &bosh, &cf, &description)
-            .and_then(|()| write_description(&description_file, &description));
-        let foundation = Self {
-            servers,
+        let faults = Faults::default();
+        let control = Control::new(
+            description.without_secrets(),
+            Levers {
+                faults: faults.clone(),
+                director: bosh.director.clone(),
+                cpi: bosh.cpi.clone(),
+                cloud_controller: cf.cloud_controller.clone(),
+                fleet,
+                bosh_uaa: bosh.uaa.clone(),
+                cf_uaa: cf.uaa.clone(),
+                credhub: bosh.credhub.clone(),
+                runtime_credhub: cf.credhub.clone(),
+            },
+        );
+        let mut foundation = Self {
+            servers: Servers::new(runtime),
             bosh,
             cf,
             description_file,
             description,
-            _net: net,
+            faults,
+            control,
+            store: store.clone(),
+            net: identity.net,
         };
+        let started = foundation
+            .serve(&identity.authority)
+            .and_then(|()| foundation.write_description());
         match started {
             Ok(()) => Ok(foundation),
             Err(error) => {
@@ -167,14 +247,97 @@ impl Foundation {
         &self.description
     }
 
-    /// Stops jobs and servers, then all processes. Returns when everything is gone, `foundation.json` included.
-    pub async fn stop(self) {
+    /// How its servers are made to fail.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Waits until somebody asks the control API for a fresh foundation in this one's place. Whoever started this one
+    /// stops it then, calls [`wipe`](super::wipe) on its folder and starts another on the same net.
+    pub async fn reset_wanted(&self) {
+        self.control.reset_wanted().await;
+    }
+
+    /// Stops jobs and servers, then all processes. Returns when everything is gone, `foundation.json` included, with the
+    /// net, which can be given back or used again.
+    pub async fn stop(self) -> LoopbackNet {
         if let Err(error) = files::remove(&self.description_file) {
             tracing::warn!(%error, "the description of the foundation is left behind");
         }
         self.cf.cloud_controller.shut_down().await;
         self.servers.stop().await;
         self.bosh.director.shut_down().await;
+        close_store(self.store).await;
+        self.net
+    }
+
+    /// Starts the servers. The control API comes last: whoever reaches it finds the others up.
+    fn serve(&mut self, authority: &CertificateAuthority) -> Result<(), StartError> {
+        let at = self.net.address();
+        let mut tls = FaultyServers {
+            servers: &mut self.servers,
+            authority,
+            faults: &self.faults,
+        };
+        let (uaa, director) = (self.bosh.uaa.clone(), self.bosh.director.clone());
+        tls.start(ServerName::BoshUaa, at.bosh_uaa(), move |app| {
+            uaa.configure(app);
+        })?;
+        tls.start(ServerName::Director, at.director(), move |app| {
+            director.configure(app);
+        })?;
+        let (uaa, controller) = (self.cf.uaa.clone(), self.cf.cloud_controller.clone());
+        tls.start(ServerName::CfUaa, at.cf_uaa(), move |app| {
+            uaa.configure(app);
+        })?;
+        tls.start(
+            ServerName::CloudController,
+            at.cloud_controller(),
+            move |app| controller.configure(app),
+        )?;
+        if let Some(credhub) = self.bosh.credhub.clone() {
+            tls.start(ServerName::Credhub, at.bosh_credhub(), move |app| {
+                credhub.configure(app);
+            })?;
+        }
+        let credhub = self.cf.credhub.clone();
+        let apps = self.cf.instance_identity.verifier();
+        tls.start_for(
+            apps.map_err(StartError::InstanceIdentity)?,
+            (ServerName::RuntimeCredhub, at.runtime_credhub()),
+            move |app| credhub.configure(app),
+        )?;
+        let control = self.control.clone();
+        let listener = self.net.control_listener().map_err(StartError::Control)?;
+        self.servers
+            .http("the control API", listener, move |app| {
+                control.configure(app);
+            })
+            .map_err(StartError::Serve)
+    }
+
+    fn write_description(&self) -> Result<(), StartError> {
+        let text = format!("{:#}", json!(self.description));
+        files::write(&self.description_file, &text, Readers::Owner).map_err(StartError::File)
+    }
+}
+
+async fn open_store(options: &UpOptions) -> Result<Store, StartError> {
+    match options.persistence {
+        Persistence::Forgotten => Ok(Store::in_memory()),
+        Persistence::Kept => {
+            let folder = options.state.clone();
+            let opened = tokio::task::spawn_blocking(move || Store::open(&folder)).await;
+            opened
+                .expect("opening a store does not panic, and nobody cancels it")
+                .map_err(StartError::Store)
+        }
+    }
+}
+
+async fn close_store(store: Store) {
+    if let Err(error) = tokio::task::spawn_blocking(move || store.close()).await {
+        tracing::warn!(%error, "the state was not closed in good order");
     }
 }
 
@@ -198,97 +361,55 @@ fn write_certificates(
     addresses: NetAddress,
 ) -> Result<PathBuf, StartError> {
     let ca_certificate = options.state.join("ca.pem");
-    let broker = server_certificate(authority, "broker", addresses.broker())?;
+    let broker = authority
+        .server("broker", &[addresses.broker()])
+        .map_err(StartError::Certificates)?;
     let (certificate, key) = (
         options.state.join("broker.crt"),
         options.state.join("broker.key"),
     );
-    files::write(
-        &ca_certificate,
-        &authority.certificate(),
-        Readers::Everybody,
-    )
-    .and_then(|()| files::write(&certificate, &broker.certificate, Readers::Everybody))
-    .and_then(|()| files::write(&key, broker.key.expose_secret(), Readers::Owner))
-    .map_err(StartError::File)?;
+    files::write(&ca_certificate, authority.certificate(), Readers::Everybody)
+        .and_then(|()| files::write(&certificate, &broker.certificate, Readers::Everybody))
+        .and_then(|()| files::write(&key, broker.key.expose_secret(), Readers::Owner))
+        .map_err(StartError::File)?;
     Ok(ca_certificate)
 }
 
-fn server_certificate(
-    authority: &CertificateAuthority,
-    name: &str,
-    address: IpAddr,
-) -> Result<ServerCertificate, StartError> {
-    authority
-        .server(name, &[address])
-        .map_err(StartError::Certificates)
+/// Starts servers that faults can strike.
+struct FaultyServers<'a> {
+    servers: &'a mut Servers,
+    authority: &'a CertificateAuthority,
+    faults: &'a Faults,
 }
 
-/// Starts the servers. The control API comes last: whoever reaches it finds the others up.
-fn serve(
-    servers: &mut Servers,
-    net: &LoopbackNet,
-    authority: &CertificateAuthority,
-    bosh: &BoshSide,
-    cf: &CfSide,
-    description: &Description,
-) -> Result<(), StartError> {
-    let at = net.address();
-    let (uaa, director) = (bosh.uaa.clone(), bosh.director.clone());
-    https(
-        servers,
-        authority,
-        "the Director's UAA",
-        at.bosh_uaa(),
-        move |app| uaa.configure(app),
-    )?;
-    https(
-        servers,
-        authority,
-        "the Director",
-        at.director(),
-        move |app| director.configure(app),
-    )?;
-    let (uaa, controller) = (cf.uaa.clone(), cf.cloud_controller.clone());
-    https(
-        servers,
-        authority,
-        "the Cloud Controller's UAA",
-        at.cf_uaa(),
-        move |app| uaa.configure(app),
-    )?;
-    https(
-        servers,
-        authority,
-        "the Cloud Controller",
-        at.cloud_controller(),
-        move |app| controller.configure(app),
-    )?;
-    let control = Control::new(description.without_secrets());
-    let listener = net.control_listener().map_err(StartError::Control)?;
-    servers
-        .http("the control API", listener, move |app| {
-            control.configure(app);
-        })
-        .map_err(StartError::Serve)
-}
+impl FaultyServers<'_> {
+    /// Starts a server that asks its clients for no certificates.
+    fn start(
+        &mut self,
+        server: ServerName,
+        address: SocketAddr,
+        configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+    ) -> Result<(), StartError> {
+        let anybody = WebPkiClientVerifier::no_client_auth();
+        self.start_for(anybody, (server, address), configure)
+    }
 
-fn https(
-    servers: &mut Servers,
-    authority: &CertificateAuthority,
-    name: &'static str,
-    address: SocketAddr,
-    configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
-) -> Result<(), StartError> {
-    let tls = server_certificate(authority, name, address.ip())?
-        .server_tls()
-        .map_err(StartError::Certificates)?;
-    servers
-        .https(name, address, tls, configure)
-        .map_err(StartError::Serve)
-}
-
-fn write_description(file: &Path, description: &Description) -> Result<(), StartError> {
-    files::write(file, &format!("{:#}", json!(description)), Readers::Owner)
-        .map_err(StartError::File)
+    /// Starts a server that lets these clients in.
+    fn start_for(
+        &mut self,
+        clients: Arc<dyn ClientCertVerifier>,
+        (server, address): (ServerName, SocketAddr),
+        configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+    ) -> Result<(), StartError> {
+        let name = server.title();
+        let tls = self
+            .authority
+            .presented(server, name, address.ip(), self.faults.clone())
+            .and_then(|presented| server_tls(presented, clients))
+            .map_err(StartError::Certificates)?;
+        let faults = (server, self.faults.clone());
+        self.servers
+            .https(name, address, tls, faults, configure)
+            .map_err(StartError::Serve)
+    }
 }

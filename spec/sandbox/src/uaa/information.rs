@@ -1,34 +1,74 @@
 //! What a UAA tells anybody (`spec/contracts/platform-apis.md`, "Information endpoints").
 
 use actix_web::{
-    HttpResponse, Responder,
+    HttpRequest, HttpResponse,
+    http::{
+        Method, StatusCode,
+        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+    },
     web::{Data, ServiceConfig, get, resource},
 };
 use serde_json::{Value, json};
 
-use super::{Uaa, refusal::JSON};
+use super::{
+    Uaa,
+    answer::json_answer,
+    caller::Denied,
+    tokens::{Form, Refusal, authenticated, issuer},
+};
+
+/// The authority of clients who may see keys that are secrets.
+const RESOURCE: &str = "uaa.resource";
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    for path in ["/info", "/login"] {
-        app.service(resource(path).route(get().to(info)));
-    }
     for path in [
         "/.well-known/openid-configuration",
         "/oauth/token/.well-known/openid-configuration",
     ] {
         app.service(resource(path).route(get().to(openid_configuration)));
     }
-    app.service(resource("/token_key").route(get().to(token_key)))
+    app.service(resource("/info").route(get().to(info)))
+        .service(resource("/login").route(get().to(login)))
+        .service(resource("/token_key").route(get().to(token_key)))
         .service(resource("/token_keys").route(get().to(token_keys)))
-        .service(resource("/healthz").route(get().to(async || "ok")));
+        .service(resource("/healthz").route(get().to(healthz)));
 }
 
-async fn info(uaa: Data<Uaa>) -> impl Responder {
-    let url = &uaa.0.url;
-    answer(&json!({
+async fn healthz() -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "text/plain;charset=UTF-8"))
+        .body("ok\n")
+}
+
+async fn info(uaa: Data<Uaa>) -> HttpResponse {
+    json_answer(&facts(&uaa))
+}
+
+/// For browsers a page, for all else what `/info` tells.
+async fn login(uaa: Data<Uaa>, request: HttpRequest) -> HttpResponse {
+    let accept = request.headers().get(ACCEPT);
+    let accept = accept.and_then(|accept| accept.to_str().ok());
+    let wants_page = accept.is_some_and(|accept| accept.contains("text/html"));
+    if !wants_page {
+        return json_answer(&facts(&uaa));
+    }
+    HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "text/html;charset=UTF-8"))
+        .body(LOGIN_PAGE)
+}
+
+const LOGIN_PAGE: &str = "<!DOCTYPE html>
+<html><head><title>Sandbox</title></head>
+<body><h1>Welcome!</h1><p>Nobody signs in here: use <code>cf login</code>.</p></body></html>
+";
+
+/// Without the prompt for a passcode, which is there only with an external identity provider.
+fn facts(uaa: &Uaa) -> Value {
+    let url = uaa.url();
+    json!({
         "app": {"version": "77.20.0"},
         "links": {
-            "uaa": url, "login": url, "passwd": format!("{url}/forgot_password"),
+            "uaa": url, "passwd": format!("{url}/forgot_password"), "login": url,
             "register": format!("{url}/create_account"),
         },
         "zone_name": "uaa",
@@ -38,13 +78,13 @@ async fn info(uaa: Data<Uaa>) -> impl Responder {
         "prompts": {"username": ["text", "Email"], "password": ["password", "Password"]},
         "timestamp": "2024-11-05T10:15:30+0000",
         "showLoginLinks": true,
-    }))
+    })
 }
 
-async fn openid_configuration(uaa: Data<Uaa>) -> impl Responder {
-    let url = &uaa.0.url;
-    answer(&json!({
-        "issuer": format!("{url}/oauth/token"),
+async fn openid_configuration(uaa: Data<Uaa>) -> HttpResponse {
+    let url = uaa.url();
+    json_answer(&json!({
+        "issuer": issuer(url),
         "authorization_endpoint": format!("{url}/oauth/authorize"),
         "token_endpoint": format!("{url}/oauth/token"),
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "private_key_jwt"],
@@ -70,14 +110,42 @@ async fn openid_configuration(uaa: Data<Uaa>) -> impl Responder {
     }))
 }
 
-async fn token_key(uaa: Data<Uaa>) -> impl Responder {
-    answer(&uaa.0.signer.jwk())
+async fn token_key(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<HttpResponse> {
+    let key = uaa.keys().active();
+    if key.is_secret() && !may_see_secrets(&uaa, &request)? {
+        return Err(Denied::Access.into());
+    }
+    Ok(unless_known(&uaa, &request, &key.jwk()))
 }
 
-async fn token_keys(uaa: Data<Uaa>) -> impl Responder {
-    answer(&json!({"keys": [uaa.0.signer.jwk()]}))
+async fn token_keys(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<HttpResponse> {
+    let with_secrets = may_see_secrets(&uaa, &request)?;
+    let keys = uaa.keys().all();
+    let shown = keys.iter().filter(|key| with_secrets || !key.is_secret());
+    let shown: Vec<_> = shown.map(|key| key.jwk()).collect();
+    Ok(unless_known(&uaa, &request, &json!({"keys": shown})))
 }
 
-fn answer(body: &Value) -> HttpResponse {
-    HttpResponse::Ok().content_type(JSON).body(body.to_string())
+/// Anybody may ask, but who shows credentials must show the right ones.
+fn may_see_secrets(uaa: &Uaa, request: &HttpRequest) -> Result<bool, Refusal> {
+    if request.method() != Method::GET || !request.headers().contains_key(AUTHORIZATION) {
+        return Ok(false);
+    }
+    let client = authenticated(&uaa.directory(), request, &Form::default())?;
+    Ok(client.client.authorities.contains(RESOURCE))
+}
+
+/// The body, or no more than that it is what the caller has.
+fn unless_known(uaa: &Uaa, request: &HttpRequest, body: &Value) -> HttpResponse {
+    let tag = uaa.keys().changed().to_string();
+    let known = request.headers().get(IF_NONE_MATCH);
+    let known = known.and_then(|known| known.to_str().ok());
+    if known.is_some_and(|known| known.trim_matches('"') == tag) {
+        return HttpResponse::build(StatusCode::NOT_MODIFIED).finish();
+    }
+    let mut answer = json_answer(body);
+    if let Ok(tag) = tag.parse() {
+        answer.headers_mut().insert(ETAG, tag);
+    }
+    answer
 }

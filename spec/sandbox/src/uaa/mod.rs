@@ -1,35 +1,53 @@
 //! A UAA: clients and users, the token endpoint, and what others need to check its tokens
 //! (`spec/contracts/platform-apis.md`, "UAA").
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `directory` | who the UAA knows |
+//! | `tokens` | who gets tokens, what stands in them, who checks them |
+//! | `clients`, `users` | administering clients, users and groups |
+//! | `information` | what anybody may ask |
+//! | `scim` | filters and pages of lists |
+//!
+//! There is one identity zone; headers that name another are ignored.
 
-mod claims;
-mod client_authentication;
+mod answer;
+mod caller;
+mod clients;
 mod directory;
 mod information;
-mod refusal;
-mod signer;
-mod token_endpoint;
-mod verifier;
+mod scim;
+mod tokens;
+mod users;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
+};
 
 use actix_web::web::{self, ServiceConfig};
+use secrecy::SecretString;
 
-pub use directory::{Client, Grant, User};
-pub use signer::{Signer, SignerError};
-pub use verifier::{InvalidKey, TokenFault, TokenVerifier, VerifiedToken};
+pub use directory::{Client, DEFAULT_GROUPS, Grant, User};
+pub use tokens::{
+    InvalidKey, KeysError, Signer, SignerError, SigningAlgorithm, TokenFault, TokenVerifier,
+    Tokens, VerifiedToken, WithdrawKeyError,
+};
 
+use crate::store::{Store, StoreError};
 use directory::Directory;
+use tokens::{KeyRing, Withdrawals};
 
 /// What a UAA is started with.
 #[derive(Debug)]
 pub struct UaaSettings {
     /// Its base URL, which stands in its tokens as the issuer.
     pub url: String,
-    /// How long tokens live.
+    /// How long tokens live, of clients that are registered with nothing else.
     pub lives: TokenLives,
-    /// The clients that it knows.
+    /// The clients that it knows at first. A store that was used before has its own.
     pub clients: Vec<Client>,
-    /// The users that it knows.
+    /// The users that it knows at first. A store that was used before has its own.
     pub users: Vec<User>,
 }
 
@@ -42,53 +60,244 @@ pub struct TokenLives {
     pub refresh: Duration,
 }
 
+/// What a client that shows a refresh token gets beside the access token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RefreshTokens {
+    /// The same refresh token, as at a UAA that nobody configured.
+    #[default]
+    Kept,
+    /// A new one, as with `jwt.token.refresh.rotate`. The old one stays good until it expires.
+    Rotated,
+}
+
+/// What the token endpoint does with parameters in the query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueryParameters {
+    /// It takes them, as at a UAA that nobody configured.
+    #[default]
+    Accepted,
+    /// It refuses them, and GET altogether, as without `jwt.token.queryString`.
+    Refused,
+}
+
+/// Which of a foundation's UAAs it is, and so which tables of the store are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UaaRole {
+    /// The one beside the Director.
+    Bosh,
+    /// The one beside the Cloud Controller.
+    CloudFoundry,
+}
+
 /// A UAA. Cloning it gives another handle on the same one.
 #[derive(Clone)]
 pub struct Uaa(Arc<Inner>);
 
 struct Inner {
     url: String,
-    lives: TokenLives,
-    directory: Directory,
-    signer: Signer,
+    conduct: RwLock<Conduct>,
+    directory: Mutex<Directory>,
+    keys: Arc<KeyRing>,
+    withdrawals: Arc<Withdrawals>,
     verifier: TokenVerifier,
+}
+
+#[derive(Clone, Copy)]
+struct Conduct {
+    lives: TokenLives,
+    refresh_tokens: RefreshTokens,
+    query_parameters: QueryParameters,
 }
 
 /// A UAA could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum UaaError {
     /// There is no key to sign with.
-    #[error("could not make a signing key")]
-    Key(#[source] SignerError),
-    /// The key does not fit the verifier.
-    #[error("could not use the signing key")]
-    Verifier(#[source] InvalidKey),
+    #[error("could not set up the keys")]
+    Keys(#[source] KeysError),
+    /// What was saved cannot be read.
+    #[error("could not read the saved state")]
+    Saved(#[source] StoreError),
 }
 
 impl Uaa {
-    /// A UAA with a new signing key. Making the key takes some tenths of a second of computing.
-    pub fn new(settings: UaaSettings) -> Result<Self, UaaError> {
-        let signer = Signer::generate(&settings.url).map_err(UaaError::Key)?;
-        let verifier =
-            TokenVerifier::from_rsa_public_pem(signer.public_pem()).map_err(UaaError::Verifier)?;
+    /// A UAA as the store remembers it, or a new one. Making a new signing key takes some tenths of a second of
+    /// computing.
+    pub fn new(settings: UaaSettings, role: UaaRole, store: &Store) -> Result<Self, UaaError> {
+        let tables = role.tables();
+        let UaaSettings {
+            url,
+            lives,
+            clients,
+            users,
+        } = settings;
+        let keys = Arc::new(KeyRing::open(store, &tables, &url).map_err(UaaError::Keys)?);
+        let withdrawals = Withdrawals::open(store, &tables).map_err(UaaError::Saved)?;
+        let withdrawals = Arc::new(withdrawals);
+        let directory = Directory::open(store, &tables, clients, users).map_err(UaaError::Saved)?;
+        let verifier = TokenVerifier::published(Arc::clone(&keys), Arc::clone(&withdrawals));
         Ok(Self(Arc::new(Inner {
-            url: settings.url,
-            lives: settings.lives,
-            directory: Directory::new(settings.clients, settings.users),
-            signer,
+            url,
+            conduct: RwLock::new(Conduct {
+                lives,
+                refresh_tokens: RefreshTokens::default(),
+                query_parameters: QueryParameters::default(),
+            }),
+            directory: Mutex::new(directory),
+            keys,
+            withdrawals,
             verifier,
         })))
     }
 
-    /// Checks the tokens of this UAA.
+    /// Checks the tokens of this UAA with the keys that it publishes at the time, as Cloud Controller and CredHub do.
     pub fn verifier(&self) -> TokenVerifier {
         self.0.verifier.clone()
+    }
+
+    /// Checks the tokens of this UAA with the key that signs now and no other, as the Director does, whose
+    /// configuration holds one key.
+    pub fn configured_verifier(&self) -> TokenVerifier {
+        TokenVerifier::configured(self.0.keys.active(), Arc::clone(&self.0.withdrawals))
+    }
+
+    /// The newest secret of a client; an empty one of a public client.
+    pub fn client_secret(&self, client: &str) -> Option<SecretString> {
+        let directory = self.directory();
+        let client = directory.clients.get(client)?;
+        let newest = client.secrets.last();
+        Some(newest.map_or_else(SecretString::default, directory::StoredSecret::handed_on))
+    }
+
+    /// The password of a user.
+    pub fn user_password(&self, name: &str) -> Option<SecretString> {
+        let directory = self.directory();
+        directory
+            .user_named(name)
+            .map(|user| user.password.handed_on())
     }
 
     /// Mounts all routes.
     pub fn configure(&self, app: &mut ServiceConfig) {
         app.app_data(web::Data::new(self.clone()));
-        token_endpoint::routes(app);
+        tokens::routes(app);
+        clients::routes(app);
+        users::routes(app);
         information::routes(app);
+    }
+}
+
+/// What can be changed while it runs.
+impl Uaa {
+    /// Tokens given from now on live this long, but for clients that are registered with other lives.
+    pub fn set_token_lives(&self, lives: TokenLives) {
+        self.change_conduct(|conduct| conduct.lives = lives);
+    }
+
+    /// What a client that shows a refresh token gets beside the access token.
+    pub fn set_refresh_tokens(&self, refresh_tokens: RefreshTokens) {
+        self.change_conduct(|conduct| conduct.refresh_tokens = refresh_tokens);
+    }
+
+    /// What the token endpoint does with parameters in the query.
+    pub fn set_query_parameters(&self, query_parameters: QueryParameters) {
+        self.change_conduct(|conduct| conduct.query_parameters = query_parameters);
+    }
+
+    /// Makes tokens given up to now good for nothing, here and at all servers that check them, which answer as to a
+    /// token whose key is gone. (What the API revokes is still good at servers that do not ask the UAA.)
+    pub fn revoke_tokens(&self, tokens: &Tokens) {
+        self.0.withdrawals.withdraw(tokens);
+    }
+
+    /// Makes a new key, which signs from now on. The others stay published. Returns the new key's id. Some tenths of a
+    /// second of computing.
+    pub fn rotate_key(&self, algorithm: SigningAlgorithm) -> Result<String, KeysError> {
+        self.0.keys.rotate(algorithm)
+    }
+
+    /// Publishes a key no more; its tokens are good no more where keys are looked up.
+    pub fn withdraw_key(&self, id: &str) -> Result<(), WithdrawKeyError> {
+        self.0.keys.withdraw(id)
+    }
+
+    fn change_conduct(&self, change: impl FnOnce(&mut Conduct)) {
+        let conduct = self.0.conduct.write();
+        change(&mut conduct.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Uaa {
+    fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    fn keys(&self) -> &KeyRing {
+        &self.0.keys
+    }
+
+    fn withdrawals(&self) -> &Withdrawals {
+        &self.0.withdrawals
+    }
+
+    fn directory(&self) -> MutexGuard<'_, Directory> {
+        let directory = self.0.directory.lock();
+        directory.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lives(&self) -> TokenLives {
+        self.conduct().lives
+    }
+
+    fn refresh_tokens(&self) -> RefreshTokens {
+        self.conduct().refresh_tokens
+    }
+
+    fn query_parameters(&self) -> QueryParameters {
+        self.conduct().query_parameters
+    }
+
+    fn conduct(&self) -> Conduct {
+        *self
+            .0
+            .conduct
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the tables of a UAA are called in the store.
+struct TableNames {
+    clients: &'static str,
+    users: &'static str,
+    groups: &'static str,
+    revocable_tokens: &'static str,
+    withdrawals: &'static str,
+    keys: &'static str,
+    keys_changed: &'static str,
+}
+
+impl UaaRole {
+    const fn tables(self) -> TableNames {
+        match self {
+            Self::Bosh => TableNames {
+                clients: "bosh_uaa_clients",
+                users: "bosh_uaa_users",
+                groups: "bosh_uaa_groups",
+                revocable_tokens: "bosh_uaa_revocable_tokens",
+                withdrawals: "bosh_uaa_withdrawals",
+                keys: "bosh_uaa_keys",
+                keys_changed: "bosh_uaa_keys_changed",
+            },
+            Self::CloudFoundry => TableNames {
+                clients: "cf_uaa_clients",
+                users: "cf_uaa_users",
+                groups: "cf_uaa_groups",
+                revocable_tokens: "cf_uaa_revocable_tokens",
+                withdrawals: "cf_uaa_withdrawals",
+                keys: "cf_uaa_keys",
+                keys_changed: "cf_uaa_keys_changed",
+            },
+        }
     }
 }

@@ -12,7 +12,7 @@ use actix_web::{
 };
 use odb_sandbox::serve::Servers;
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::watch};
 
 use crate::platform::{listener, serve};
 
@@ -50,6 +50,16 @@ type Desk = Arc<Mutex<Notes>>;
 struct Notes {
     noted: Vec<Noted>,
     answers: HashMap<Route, (u16, String)>,
+    held: HashMap<Route, watch::Receiver<bool>>,
+}
+
+/// Answers that are held back until this is released.
+pub(crate) struct Held(watch::Sender<bool>);
+
+impl Held {
+    pub(crate) fn release(self) {
+        self.0.send_replace(true);
+    }
 }
 
 impl FakeBroker {
@@ -124,6 +134,13 @@ impl FakeBroker {
         );
     }
 
+    /// From now on notes requests on a route, but answers them only when it is let.
+    pub(crate) fn holds(&self, route: Route) -> Held {
+        let (release, released) = watch::channel(false);
+        self.desk.lock().unwrap().held.insert(route, released);
+        Held(release)
+    }
+
     /// What was asked on a route, in the order in which it was asked.
     pub(crate) fn noted(&self, route: Route) -> Vec<Noted> {
         self.desk
@@ -180,15 +197,22 @@ async fn answer(desk: Data<Desk>, request: HttpRequest, body: Bytes) -> HttpResp
         .collect();
     let query = request.query_string().to_owned();
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let mut notes = desk.lock().unwrap();
-    notes.noted.push(Noted {
-        route,
-        path,
-        query,
-        headers,
-        body,
-    });
-    let (status, text) = notes.answers[&route].clone();
+    let held = {
+        let mut notes = desk.lock().unwrap();
+        notes.noted.push(Noted {
+            route,
+            path,
+            query,
+            headers,
+            body,
+        });
+        notes.held.get(&route).cloned()
+    };
+    if let Some(mut released) = held {
+        // Whoever held it may be gone, which releases as well.
+        let _ = released.wait_for(|released| *released).await;
+    }
+    let (status, text) = desk.lock().unwrap().answers[&route].clone();
     HttpResponse::build(StatusCode::from_u16(status).unwrap())
         .content_type("application/json")
         .body(text)

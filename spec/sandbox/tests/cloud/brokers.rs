@@ -124,12 +124,10 @@ async fn a_plan_that_left_the_catalog_goes_unless_it_has_instances() {
         .await;
     let job = platform.admin.completed(&answer).await;
 
+    let warning = job["warnings"][0]["detail"].as_str().unwrap();
     assert!(
-        job["warnings"][0]["detail"]
-            .as_str()
-            .unwrap()
-            .contains("small"),
-        "{job}"
+        warning.contains("(http://") && warning.ends_with("broker provider.\nredis\n  small\n"),
+        "{warning}"
     );
     let plans = platform
         .admin
@@ -185,4 +183,111 @@ async fn a_broker_goes_only_when_it_has_no_instances() {
         platform.admin.get("/v3/service_plans").await.body["pagination"]["total_results"],
         0
     );
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_catalog_is_told_in_one_text() {
+    let platform = Platform::start().await;
+    let broker = FakeBroker::with_catalog(json!({"services": [{"id": "x", "name": "x"}]}));
+
+    let answer = platform
+        .admin
+        .post("/v3/service_brokers", &broker.registration("x"))
+        .await;
+    let error = platform.admin.failed(&answer).await;
+
+    assert_eq!(
+        error["detail"],
+        "Service broker catalog is invalid: \nService x\n  Service description is required\n  Service \"bindable\" \
+         field is required\n  At least one plan is required\n"
+    );
+}
+
+#[tokio::test]
+async fn a_catalog_that_is_none_has_codes_of_its_own() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    let table = [
+        (
+            404,
+            json!({}),
+            270_020,
+            "The service broker rejected the request. Status Code: 404 Not Found. Please check that the URL points to \
+             a valid service broker.",
+        ),
+        (
+            200,
+            Value::from("<html>"),
+            270_021,
+            "The service broker returned an invalid response: expected valid JSON object in body. Please check that \
+             the URL points to a valid service broker.",
+        ),
+        (
+            500,
+            json!({"description": "on fire"}),
+            10001,
+            "Service broker error: on fire",
+        ),
+    ];
+    for (index, (status, body, code, detail)) in table.into_iter().enumerate() {
+        broker.answers(Route::Catalog, status, body);
+
+        let registration = broker.registration(&format!("broker-{index}"));
+        let answer = platform
+            .admin
+            .post("/v3/service_brokers", &registration)
+            .await;
+        let error = platform.admin.failed(&answer).await;
+
+        assert_eq!(
+            (&error["code"], &error["detail"]),
+            (&json!(code), &json!(detail))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_service_whose_instances_exist_cannot_be_given_another_id() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    platform.instance("small", "kept").await;
+    let mut renamed = catalog();
+    renamed["services"][0]["id"] = json!("new-id");
+    renamed["services"][0]["plans"] = json!([{"id": "p", "name": "p", "description": "p"}]);
+    broker.answers(Route::Catalog, 200, renamed);
+
+    let answer = platform
+        .admin
+        .patch(
+            &broker_path(&platform.admin).await,
+            &broker.registration("redis-broker"),
+        )
+        .await;
+    let error = platform.admin.failed(&answer).await;
+
+    assert_eq!(error["code"], 270_012);
+    assert_eq!(
+        error["detail"],
+        "Service broker catalog is invalid: \nService names must be unique within a broker. Services with names \
+         [\"redis\"] already exist\n"
+    );
+}
+
+#[tokio::test]
+async fn another_broker_may_have_the_same_ids() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let other = FakeBroker::start();
+
+    let answer = platform
+        .admin
+        .post("/v3/service_brokers", &other.registration("other"))
+        .await;
+    platform.admin.completed(&answer).await;
+
+    let found = platform
+        .admin
+        .get("/v3/service_offerings?broker_catalog_ids=redis-id")
+        .await
+        .body;
+    assert_eq!(found["pagination"]["total_results"], 2);
 }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use odb_sandbox::cloud_controller::BrokerConduct;
+use odb_sandbox::{
+    cloud_controller::{ApiEra, BrokerConduct, InstanceRow, ServiceQuota},
+    store::Store,
+};
 use serde_json::{Value, json};
 
 use crate::{
     broker::{FakeBroker, Route},
-    platform::{Platform, eventually},
+    platform::{Platform, eventually, quick},
 };
 
 #[tokio::test]
@@ -254,4 +257,321 @@ async fn a_refused_unbind_stops_the_delete_of_the_instance() {
         ),
         (&json!("delete"), &json!("failed"))
     );
+}
+
+#[tokio::test]
+async fn a_delete_that_the_broker_refuses_names_the_instance() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    broker.answers(Route::Deprovision, 500, json!({"description": "not now"}));
+
+    let deleted = platform
+        .developer
+        .delete(&format!("/v3/service_instances/{guid}"))
+        .await;
+    let error = platform.developer.failed(&deleted).await;
+
+    assert_eq!(
+        error["detail"],
+        "delete could not be completed: Service instance db: Service broker error: not now"
+    );
+}
+
+#[tokio::test]
+async fn a_create_goes_on_when_the_broker_is_too_busy_to_delete() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    broker.takes_its_time();
+    broker.answers(
+        Route::Deprovision,
+        422,
+        json!({"error": "ConcurrencyError", "description": "busy"}),
+    );
+    let ordered = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "db").await,
+        )
+        .await;
+    eventually("the broker is at it", async || {
+        broker.noted(Route::LastOperation).pop()
+    })
+    .await;
+    let guid = platform.guid("db").await;
+
+    let deleted = platform
+        .developer
+        .delete(&format!("/v3/service_instances/{guid}"))
+        .await;
+    let error = platform.developer.failed(&deleted).await;
+    broker.ends("succeeded", "");
+    platform.developer.completed(&ordered).await;
+
+    assert_eq!(
+        (&error["code"], &error["detail"]),
+        (
+            &json!(60016),
+            &json!("An operation for service instance db is in progress.")
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_delete_overtakes_the_create() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    broker.takes_its_time();
+    let ordered = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "db").await,
+        )
+        .await;
+    eventually("the broker is at it", async || {
+        broker.noted(Route::LastOperation).pop()
+    })
+    .await;
+    let guid = platform.guid("db").await;
+
+    let deleted = platform
+        .developer
+        .delete(&format!("/v3/service_instances/{guid}"))
+        .await;
+    let error = platform.developer.failed(&ordered).await;
+    broker.ends("succeeded", "");
+    platform.developer.completed(&deleted).await;
+
+    assert_eq!(
+        error["detail"],
+        "create could not be completed: delete in progress"
+    );
+}
+
+#[tokio::test]
+async fn an_update_that_fails_keeps_the_old_plan() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let path = format!("/v3/service_instances/{guid}");
+    let large = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
+
+    for (status, body, told) in [
+        (
+            422,
+            json!({"error": "ConcurrencyError", "description": "busy"}),
+            "Service broker error: busy",
+        ),
+        (
+            201,
+            json!({"description": "done"}),
+            "The service broker returned an invalid response. Status Code: 201 Created, Body: \
+             {\"description\":\"done\"}",
+        ),
+    ] {
+        broker.answers(Route::Update, status, body);
+        let answer = platform.developer.patch(&path, &large).await;
+        let error = platform.developer.failed(&answer).await;
+        assert_eq!(
+            error["detail"],
+            format!("update could not be completed: {told}")
+        );
+    }
+    broker.answers(Route::Update, 202, json!({}));
+    broker.ends("failed", "no disks");
+    let answer = platform.developer.patch(&path, &large).await;
+    platform.developer.failed(&answer).await;
+
+    let shown = platform.developer.get(&path).await.body;
+    assert_eq!(
+        shown["relationships"]["service_plan"]["data"]["guid"],
+        platform.plan("small").await.as_str()
+    );
+    assert_eq!(shown["last_operation"]["description"], "no disks");
+    assert!(broker.noted(Route::Deprovision).is_empty());
+}
+
+#[tokio::test]
+async fn a_binding_that_takes_time_must_be_retrievable() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    broker.answers(Route::Bind, 202, json!({}));
+    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
+
+    let answer = platform
+        .developer
+        .post("/v3/service_credential_bindings", &key)
+        .await;
+    let error = platform.developer.failed(&answer).await;
+
+    assert_eq!(
+        (&error["code"], &error["detail"]),
+        (
+            &json!(90001),
+            &json!(
+                "The service binding is invalid: The broker responded asynchronously but does not support fetching \
+                 binding data"
+            )
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_binding_that_took_time_is_fetched() {
+    let platform = Platform::start().await;
+    let mut retrievable = crate::broker::catalog();
+    retrievable["services"][0]["bindings_retrievable"] = json!(true);
+    let broker = FakeBroker::with_catalog(retrievable);
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    broker.answers(Route::Bind, 202, json!({"operation": "bind-1"}));
+    broker.answers(Route::Fetch, 200, json!({"credentials": {"user": "late"}}));
+    broker.ends("succeeded", "");
+    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
+
+    let answer = platform
+        .developer
+        .post("/v3/service_credential_bindings", &key)
+        .await;
+    let job = platform.developer.completed(&answer).await;
+
+    let binding = job["links"]["service_credential_binding"]["href"]
+        .as_str()
+        .unwrap();
+    let details = platform
+        .developer
+        .get(&format!("{binding}/details"))
+        .await
+        .body;
+    assert_eq!(details["credentials"], json!({"user": "late"}));
+    let polled = broker.noted(Route::LastOperation).remove(0);
+    assert_eq!(
+        polled.query,
+        "operation=bind-1&plan_id=small-id&service_id=redis-id"
+    );
+}
+
+#[tokio::test]
+async fn polling_follows_a_change_of_conduct() {
+    let platform = Platform::with(BrokerConduct {
+        polling_interval: Duration::from_millis(5),
+        ..quick()
+    })
+    .await;
+    let broker = FakeBroker::start();
+    platform.register(&broker).await;
+    broker.takes_its_time();
+    let answer = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "db").await,
+        )
+        .await;
+    eventually("it is polled", async || {
+        broker.noted(Route::LastOperation).pop()
+    })
+    .await;
+
+    platform.set_conduct(BrokerConduct {
+        maximum_polling_duration: Duration::ZERO,
+        ..quick()
+    });
+
+    let error = platform.developer.failed(&answer).await;
+    assert_eq!(error["code"], 290_006);
+}
+
+#[tokio::test]
+async fn a_quota_refuses_before_the_broker_is_asked() {
+    let quota = ServiceQuota {
+        service_instances: Some(1),
+        paid_plans: false,
+    };
+    let platform = Platform::adapted(&Store::in_memory(), |settings| {
+        settings.era = ApiEra::V2On;
+        settings.organizations[0].quota = quota;
+    })
+    .await;
+    let broker = FakeBroker::start();
+    platform.register(&broker).await;
+
+    let paid = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("large", "paid").await,
+        )
+        .await;
+    platform.instance("small", "first").await;
+    let second = platform
+        .developer
+        .post(
+            "/v3/service_instances",
+            &platform.order("small", "second").await,
+        )
+        .await;
+    let in_v2 = json!({
+        "name": "third", "space_guid": platform.space, "service_plan_guid": platform.plan("small").await,
+    });
+    let in_v2 = platform
+        .developer
+        .post("/v2/service_instances", &in_v2)
+        .await;
+
+    assert_eq!(
+        paid.refusal(),
+        (
+            422,
+            10008,
+            "CF-UnprocessableEntity",
+            "The service instance cannot be created because paid service plans are not allowed."
+        )
+    );
+    assert_eq!(
+        (second.refusal().0, second.refusal().3),
+        (422, "You have exceeded your organization's services limit.")
+    );
+    assert_eq!(
+        (in_v2.status.as_u16(), &in_v2.body["code"]),
+        (400, &json!(60005))
+    );
+    assert_eq!(broker.noted(Route::Provision).len(), 1);
+}
+
+#[tokio::test]
+async fn whether_a_new_instance_counts_while_it_is_made_can_be_chosen() {
+    for (row, expected) in [(InstanceRow::BeforeCall, 1), (InstanceRow::AfterCall, 0)] {
+        let platform = Platform::with(BrokerConduct {
+            instance_row: row,
+            ..quick()
+        })
+        .await;
+        let broker = FakeBroker::start();
+        platform.register(&broker).await;
+        let held = broker.holds(Route::Provision);
+
+        let answer = platform
+            .developer
+            .post(
+                "/v3/service_instances",
+                &platform.order("small", "db").await,
+            )
+            .await;
+        eventually("the broker is asked", async || {
+            broker.noted(Route::Provision).pop()
+        })
+        .await;
+        let count =
+            platform.admin.get("/v3/service_instances").await.body["pagination"]["total_results"]
+                .clone();
+        held.release();
+        platform.developer.completed(&answer).await;
+
+        assert_eq!(count, expected, "{row:?}");
+        platform.guid("db").await;
+    }
 }

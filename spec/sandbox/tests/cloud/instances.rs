@@ -334,7 +334,7 @@ async fn a_create_in_progress_can_be_deleted() {
     platform.developer.completed(&deleted).await;
     let error = platform.developer.failed(&created).await;
 
-    assert_eq!(error["title"], "CF-UnableToPerform");
+    assert_eq!(error["title"], "CF-ResourceNotFound");
     assert_eq!(platform.developer.get(&path).await.status, 404);
 }
 

@@ -6,11 +6,12 @@ use actix_web::web::ServiceConfig;
 use odb_sandbox::{
     certificates::CertificateAuthority,
     cloud_controller::{
-        BrokerConduct, CloudController, CloudControllerSettings, OrganizationSettings,
+        ApiEra, BrokerConduct, CloudController, CloudControllerSettings, OrganizationSettings,
         SpaceSettings,
     },
     serve::Servers,
-    uaa::{Client, Grant, TokenLives, Uaa, UaaSettings, User},
+    store::Store,
+    uaa::{Client, Grant, TokenLives, Uaa, UaaRole, UaaSettings, User},
 };
 use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub(crate) struct Platform {
     pub(crate) organization: String,
     pub(crate) admin: Api,
     pub(crate) developer: Api,
-    controller: CloudController,
+    pub(crate) controller: CloudController,
     _servers: Servers,
 }
 
@@ -48,33 +49,51 @@ pub(crate) struct Answer {
 
 impl Platform {
     pub(crate) async fn start() -> Self {
-        Self::with(BrokerConduct {
-            timeout: Duration::from_secs(5),
-            polling_interval: Duration::from_millis(10),
-            mitigation_delay: Duration::from_millis(5),
-            ..BrokerConduct::default()
-        })
-        .await
+        Self::with(quick()).await
     }
 
     pub(crate) async fn with(brokers: BrokerConduct) -> Self {
+        Self::adapted(&Store::in_memory(), |settings| settings.brokers = brokers).await
+    }
+
+    /// A Cloud Controller in a hurry, with the generations of an era.
+    pub(crate) async fn of_era(era: ApiEra) -> Self {
+        Self::adapted(&Store::in_memory(), |settings| settings.era = era).await
+    }
+
+    /// One with what a store has kept, and with some settings of its own.
+    pub(crate) async fn adapted(
+        store: &Store,
+        adapt: impl FnOnce(&mut CloudControllerSettings),
+    ) -> Self {
         let mut servers = Servers::new(Handle::current());
         let (uaa_listener, uaa_url) = listener();
         let (listener, url) = listener();
         let uaa = uaa(&uaa_url);
-        let settings = CloudControllerSettings {
+        let mut settings = CloudControllerSettings {
             url: url.clone(),
             uaa_url: uaa_url.clone(),
+            era: ApiEra::default(),
             organizations: vec![
                 organization("acme", "development", "developer"),
                 organization("other", "elsewhere", "stranger"),
             ],
-            brokers,
+            users: Vec::new(),
+            rate_limits: None,
+            concurrent_broker_requests: None,
+            brokers: quick(),
         };
+        adapt(&mut settings);
         let authority = CertificateAuthority::new("tests").unwrap();
         let tls = authority.client_tls().unwrap();
-        let controller =
-            CloudController::new(settings, uaa.verifier(), tls.clone(), Handle::current()).unwrap();
+        let controller = CloudController::new(
+            settings,
+            store,
+            uaa.verifier(),
+            tls.clone(),
+            Handle::current(),
+        )
+        .unwrap();
         serve(&mut servers, uaa_listener, move |app| uaa.configure(app));
         let served = controller.clone();
         serve(&mut servers, listener, move |app| served.configure(app));
@@ -212,6 +231,20 @@ impl Platform {
             .to_owned()
     }
 
+    /// Makes an app in the space of the developer. Returns its guid.
+    pub(crate) async fn app(&self, name: &str) -> String {
+        let body =
+            json!({"name": name, "relationships": {"space": {"data": {"guid": self.space}}}});
+        let answer = self.developer.post("/v3/apps", &body).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+        answer.body["guid"].as_str().unwrap().to_owned()
+    }
+
+    /// What the Cloud Controller does from now on with brokers.
+    pub(crate) fn set_conduct(&self, conduct: BrokerConduct) {
+        self.controller.set_conduct(conduct);
+    }
+
     pub(crate) async fn stop(&self) {
         self.controller.shut_down().await;
     }
@@ -307,6 +340,16 @@ impl Answer {
     }
 }
 
+/// A Cloud Controller in a hurry.
+pub(crate) fn quick() -> BrokerConduct {
+    BrokerConduct {
+        timeout: Duration::from_secs(5),
+        polling_interval: Duration::from_millis(10),
+        mitigation_delay: Duration::from_millis(5),
+        ..BrokerConduct::default()
+    }
+}
+
 /// Asks again and again until there is an answer.
 pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
     what: &str,
@@ -368,8 +411,14 @@ fn user(name: &str, groups: &[&str]) -> User {
     }
 }
 
+/// Somebody for tests of one role.
+fn role_user(role: &str) -> User {
+    let name = format!("{role}-user");
+    user(&name, &["cloud_controller.read", "cloud_controller.write"])
+}
+
 fn uaa(url: &str) -> Uaa {
-    Uaa::new(UaaSettings {
+    let settings = UaaSettings {
         url: url.to_owned(),
         lives: TokenLives {
             access: Duration::from_mins(20),
@@ -415,18 +464,26 @@ fn uaa(url: &str) -> Uaa {
                 "stranger",
                 &["cloud_controller.read", "cloud_controller.write"],
             ),
+            role_user("space_auditor"),
+            role_user("space_manager"),
+            role_user("space_supporter"),
+            role_user("organization_manager"),
+            role_user("organization_auditor"),
+            role_user("organization_user"),
         ],
-    })
-    .unwrap()
+    };
+    Uaa::new(settings, UaaRole::CloudFoundry, &Store::in_memory()).unwrap()
 }
 
 fn organization(name: &str, space: &str, developer: &str) -> OrganizationSettings {
     let space = SpaceSettings {
         name: space.into(),
         developers: [developer.to_owned()].into(),
+        ..SpaceSettings::default()
     };
     OrganizationSettings {
         name: name.into(),
         spaces: vec![space],
+        ..OrganizationSettings::default()
     }
 }

@@ -225,3 +225,140 @@ async fn a_poll_hands_back_what_the_broker_gave() {
     );
     assert!(user(&noted)["user_id"].is_string());
 }
+
+#[tokio::test]
+async fn annotations_with_a_prefix_reach_the_broker() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let annotations =
+        json!({"metadata": {"annotations": {"acme.example/cost": "42", "private": "x"}}});
+    for path in [
+        format!("/v3/organizations/{}", platform.organization),
+        format!("/v3/spaces/{}", platform.space),
+    ] {
+        let answer = platform.admin.patch(&path, &annotations).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    let mut order = platform.order("small", "db").await;
+    order["metadata"] = annotations["metadata"].clone();
+
+    let answer = platform
+        .developer
+        .post("/v3/service_instances", &order)
+        .await;
+    platform.developer.completed(&answer).await;
+
+    let context = broker.noted(Route::Provision).remove(0).body["context"].clone();
+    for member in [
+        "organization_annotations",
+        "space_annotations",
+        "instance_annotations",
+    ] {
+        assert_eq!(
+            context[member],
+            json!({"acme.example/cost": "42"}),
+            "{member}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_bound_app_is_named_twice_and_with_its_space() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let app = platform.app("shop").await;
+    let binding = json!({"type": "app", "relationships": {
+        "service_instance": {"data": {"guid": guid}}, "app": {"data": {"guid": app}},
+    }});
+
+    let answer = platform
+        .developer
+        .post("/v3/service_credential_bindings", &binding)
+        .await;
+    platform.developer.completed(&answer).await;
+
+    let noted = broker.noted(Route::Bind).remove(0);
+    assert_eq!(
+        keys(&noted.body),
+        [
+            "service_id",
+            "plan_id",
+            "app_guid",
+            "bind_resource",
+            "context"
+        ]
+    );
+    assert_eq!(noted.query, "accepts_incomplete=true");
+    assert_eq!(
+        noted.body["bind_resource"],
+        json!({"app_guid": app, "space_guid": platform.space, "app_annotations": {}})
+    );
+}
+
+#[tokio::test]
+async fn an_upgrade_tells_the_version_alone_and_keeps_no_more() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let mut newer = crate::broker::catalog();
+    newer["services"][0]["plans"][0]["maintenance_info"] =
+        json!({"version": "1.3.0", "description": "jammy 1.90"});
+    broker.answers(Route::Catalog, 200, newer);
+    let brokers = platform.admin.get("/v3/service_brokers").await.body;
+    let path = brokers["resources"][0]["links"]["self"]["href"]
+        .as_str()
+        .unwrap();
+    let updated = platform
+        .admin
+        .patch(path, &broker.registration("redis-broker"))
+        .await;
+    platform.admin.completed(&updated).await;
+
+    let path = format!("/v3/service_instances/{guid}");
+    let upgrade = json!({"maintenance_info": {"version": "1.3.0"}});
+    let answer = platform.developer.patch(&path, &upgrade).await;
+    platform.developer.completed(&answer).await;
+
+    let body = broker.noted(Route::Update).remove(0).body;
+    assert_eq!(body["maintenance_info"], json!({"version": "1.3.0"}));
+    assert_eq!(
+        body["previous_values"]["maintenance_info"],
+        json!({"version": "1.2.0", "description": "jammy 1.80"})
+    );
+    assert_eq!(body["parameters"], json!({}));
+    let shown = platform.developer.get(&path).await.body;
+    assert_eq!(shown["maintenance_info"], json!({"version": "1.3.0"}));
+    assert_eq!(shown["upgrade_available"], false);
+}
+
+#[tokio::test]
+async fn what_a_broker_says_of_an_instance_is_kept() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    broker.answers(
+        Route::Provision,
+        201,
+        json!({
+            "dashboard_url": "https://dashboard",
+            "metadata": {"labels": {"tier": "gold"}, "attributes": {"region": "eu"}},
+        }),
+    );
+    let guid = platform.instance("small", "db").await;
+    let path = format!("/v3/service_instances/{guid}");
+
+    let shown = platform.developer.get(&path).await.body;
+    assert_eq!(shown["dashboard_url"], "https://dashboard");
+    assert_eq!(
+        shown["broker_provided_metadata"],
+        json!({"labels": {"tier": "gold"}, "attributes": {"region": "eu"}})
+    );
+    broker.answers(Route::Update, 200, json!({"dashboard_url": "https://new"}));
+    let answer = platform
+        .developer
+        .patch(&path, &json!({"parameters": {"a": 1}}))
+        .await;
+    platform.developer.completed(&answer).await;
+    let shown = platform.developer.get(&path).await.body;
+    assert_eq!(shown["dashboard_url"], "https://new");
+}

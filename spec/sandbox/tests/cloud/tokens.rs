@@ -1,68 +1,13 @@
-//! What the UAA gives and refuses, and what the Cloud Controller accepts.
+//! Which tokens the Cloud Controller accepts.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use crate::platform::Platform;
 
-/// Basic credentials, form, status and error.
-type Row<'a> = (
-    Option<(&'a str, &'a str)>,
-    &'a [(&'a str, &'a str)],
-    u16,
-    &'a str,
-);
-
 fn decoded(token: &str, part: usize) -> Value {
     let part = token.split('.').nth(part).unwrap();
     serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
-}
-
-#[tokio::test]
-async fn a_client_gets_a_token_for_its_authorities() {
-    let platform = Platform::start().await;
-
-    let answer = platform
-        .token(
-            Some(("odb", "s3cr%25t%2B")),
-            &[("grant_type", "client_credentials")],
-        )
-        .await;
-
-    assert_eq!(answer.status, 200);
-    assert_eq!(
-        answer.header("Content-Type"),
-        "application/json;charset=UTF-8"
-    );
-    assert_eq!(
-        (answer.header("Cache-Control"), answer.header("Pragma")),
-        ("no-store", "no-cache")
-    );
-    let keys: Vec<_> = answer.body.as_object().unwrap().keys().collect();
-    assert_eq!(
-        keys,
-        ["access_token", "token_type", "expires_in", "scope", "jti"]
-    );
-    let token = answer.body["access_token"].as_str().unwrap();
-    let (header, claims) = (decoded(token, 0), decoded(token, 1));
-    assert_eq!(header["jku"], format!("{}/token_keys", platform.uaa_url));
-    assert_eq!(
-        (&header["alg"], &header["kid"], &header["typ"]),
-        (&json!("RS256"), &json!("key-1"), &json!("JWT"))
-    );
-    for (claim, value) in [
-        ("sub", json!("odb")),
-        ("client_id", json!("odb")),
-        ("grant_type", json!("client_credentials")),
-        ("scope", json!(["cloud_controller.admin"])),
-        ("authorities", json!(["cloud_controller.admin"])),
-        ("aud", json!(["cloud_controller", "odb"])),
-        ("iss", json!(format!("{}/oauth/token", platform.uaa_url))),
-        ("zid", json!("uaa")),
-    ] {
-        assert_eq!(claims[claim], value, "{claim}");
-    }
-    assert!(claims.get("user_name").is_none());
 }
 
 #[tokio::test]
@@ -109,94 +54,6 @@ async fn a_user_gets_a_token_and_refreshes_it() {
             .1,
         1000
     );
-}
-
-#[tokio::test]
-async fn a_client_may_send_its_secret_in_the_form() {
-    let platform = Platform::start().await;
-    let form = [
-        ("grant_type", "client_credentials"),
-        ("client_id", "odb"),
-        ("client_secret", "s3cr%t+"),
-    ];
-
-    assert_eq!(platform.token(None, &form).await.status, 200);
-}
-
-#[tokio::test]
-async fn refused_tokens_say_why() {
-    let platform = Platform::start().await;
-    let odb = Some(("odb", "s3cr%25t%2B"));
-    let credentials = ("grant_type", "client_credentials");
-    let table: [Row<'_>; 9] = [
-        (
-            Some(("odb", "wrong")),
-            &[credentials],
-            401,
-            "invalid_client",
-        ),
-        (None, &[credentials], 401, "invalid_client"),
-        (odb, &[], 400, "invalid_request"),
-        (
-            odb,
-            &[("grant_type", "magic")],
-            400,
-            "unsupported_grant_type",
-        ),
-        (
-            odb,
-            &[
-                ("grant_type", "password"),
-                ("username", "admin"),
-                ("password", "password"),
-            ],
-            401,
-            "invalid_client",
-        ),
-        (
-            odb,
-            &[credentials, ("scope", "uaa.admin")],
-            400,
-            "invalid_scope",
-        ),
-        (
-            odb,
-            &[credentials, ("client_id", "cf")],
-            401,
-            "invalid_client",
-        ),
-        (
-            Some(("cf", "")),
-            &[
-                ("grant_type", "password"),
-                ("username", "admin"),
-                ("password", "wrong"),
-            ],
-            401,
-            "invalid_client",
-        ),
-        (
-            Some(("cf", "")),
-            &[("grant_type", "refresh_token"), ("refresh_token", "x")],
-            401,
-            "invalid_token",
-        ),
-    ];
-    for (basic, form, status, error) in table {
-        let answer = platform.token(basic, form).await;
-        assert_eq!(
-            (answer.status.as_u16(), answer.body["error"].as_str()),
-            (status, Some(error)),
-            "{form:?}"
-        );
-    }
-
-    let wrong = platform.token(Some(("odb", "wrong")), &[credentials]).await;
-    assert_eq!(
-        wrong.header("WWW-Authenticate"),
-        r#"Basic realm="UAA/client", error="unauthorized", error_description="Bad credentials""#
-    );
-    assert_eq!(wrong.body["error_description"], "Bad credentials");
 }
 
 #[tokio::test]

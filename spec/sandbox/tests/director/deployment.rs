@@ -177,7 +177,7 @@ async fn instances_keep_their_ids_while_a_group_grows_and_shrinks() {
         .iter()
         .filter(|step| step.stage == "Deleting unneeded instances" && step.state == "finished");
     assert_eq!(deleted.count(), 2);
-    assert_eq!(foundation.vm_folders().len(), 1);
+    assert_eq!(foundation.cpi().vms().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

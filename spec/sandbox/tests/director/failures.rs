@@ -67,7 +67,7 @@ async fn what_a_manifest_refers_to_must_exist() {
             "/instance_groups/0/azs",
             json!(["z9"]),
             "140018",
-            "Instance group 'redis-server' references an unknown availability zone 'z9'",
+            "Instance group 'redis-server' references unknown availability zone 'z9'",
         ),
         (
             "/instance_groups/0/jobs/0/name",
@@ -79,7 +79,7 @@ async fn what_a_manifest_refers_to_must_exist() {
             "/variables/0/type",
             json!("dragon"),
             "540005",
-            "Config Server failed to generate value for '/TestDirector/bad/secret_pass' with type 'dragon'. HTTP Code '400', Error: 'The type 'dragon' is not supported.'",
+            "Config Server failed to generate value for '/TestDirector/bad/secret_pass' with type 'dragon'. HTTP Code '400', Error: 'The request does not include a valid type. Valid values for generate include 'password', 'user', 'certificate', 'ssh' and 'rsa'.'",
         ),
     ];
     for (place, value, code, text) in cases {
@@ -163,7 +163,7 @@ async fn a_job_whose_program_is_not_installed_says_so() {
     let jobs = tempfile::tempdir().unwrap();
     let job = jobs.path().join("absent");
     std::fs::create_dir(&job).unwrap();
-    let spec = "name: absent\ndescription: d\nprocess: {command: [no-such-server], port: 1, ready_within_seconds: 1, stop_within_seconds: 1}\n";
+    let spec = "name: absent\ndescription: d\nprocesses: [{command: [no-such-server], port: 1, ready_within_seconds: 1, stop_within_seconds: 1}]\n";
     std::fs::write(job.join("job.yml"), spec).unwrap();
     let foundation = Foundation::with(Options {
         jobs: jobs.path().to_owned(),

@@ -10,10 +10,17 @@ use std::{
 };
 
 use odb_sandbox::{
-    cpi::{AddressPool, Cpi, JobCatalog, Processes},
-    director::{Director, DirectorDurations, DirectorSettings, UploadedRelease, UploadedStemcell},
+    cpi::{AddressPool, AgentTimeouts, Cpi, CpiSettings, JobCatalog, Processes},
+    credhub::{
+        ALL_OPERATIONS, Acls, CredHub, CredHubSettings, Permission, Side, VERSION, director_actor,
+    },
+    director::{
+        ConfigServer, Director, DirectorDurations, DirectorSettings, FrontEnd, UploadedRelease,
+        UploadedStemcell, UserManagement,
+    },
     net::LoopbackNet,
     serve::Servers,
+    store::Store,
     uaa::{Signer, TokenVerifier},
 };
 use serde_json::{Value, json};
@@ -23,10 +30,12 @@ use tokio::runtime::Handle;
 use crate::client::Client;
 
 pub(crate) const UUID: &str = "5375f730-0f21-46c1-b6e4-646de927df62";
+const CONFIG_SERVER_URL: &str = "https://127.0.0.2:8844/api/";
 
 /// A running Director.
 pub(crate) struct Foundation {
     director: Director,
+    cpi: Cpi,
     signer: Signer,
     url: String,
     folder: TempDir,
@@ -40,6 +49,14 @@ pub(crate) struct Options {
     pub(crate) durations: DirectorDurations,
     pub(crate) jobs: PathBuf,
     pub(crate) job_user: Option<String>,
+    pub(crate) config_server: WithConfigServer,
+}
+
+/// Whether a Director has a config server.
+#[derive(Clone, Copy)]
+pub(crate) enum WithConfigServer {
+    Yes,
+    No,
 }
 
 impl Default for Options {
@@ -52,6 +69,7 @@ impl Default for Options {
             },
             jobs: jobs(),
             job_user: None,
+            config_server: WithConfigServer::Yes,
         }
     }
 }
@@ -70,6 +88,15 @@ impl Foundation {
         })
     }
 
+    /// A Director without a config server, whose VMs are addresses alone.
+    pub(crate) fn without_config_server() -> Self {
+        Self::with(Options {
+            processes: Processes::None,
+            config_server: WithConfigServer::No,
+            ..Options::default()
+        })
+    }
+
     /// A Director that gives up on a lock soon, with so many workers.
     pub(crate) fn impatient(workers: usize) -> Self {
         Self::with(Options {
@@ -77,6 +104,7 @@ impl Foundation {
                 lock_wait: Duration::from_millis(100),
                 step: Duration::ZERO,
                 workers: NonZeroUsize::new(workers).unwrap(),
+                ..DirectorDurations::default()
             },
             ..Options::default()
         })
@@ -91,15 +119,31 @@ impl Foundation {
         let signer = Signer::generate("https://127.0.0.2:8443").unwrap();
         let tokens = TokenVerifier::from_rsa_public_pem(signer.public_pem()).unwrap();
         let (first, last) = net.address().vms();
-        let cpi = Cpi::new(
-            JobCatalog::load(&options.jobs).unwrap(),
-            folder.path().to_owned(),
-            AddressPool::new(first, last),
-            options.processes,
-            options.job_user,
+        let settings_of_cpi = CpiSettings {
+            catalog: JobCatalog::load(&options.jobs).unwrap(),
+            folder: folder.path().to_owned(),
+            addresses: AddressPool::new(first, last),
+            processes: options.processes,
+            job_user: options.job_user,
+            agent_timeouts: AgentTimeouts::default(),
+        };
+        let store = Store::in_memory();
+        let cpi = Cpi::new(settings_of_cpi, &store).unwrap();
+        let config_server = match options.config_server {
+            WithConfigServer::Yes => ConfigServer::CredHub {
+                url: CONFIG_SERVER_URL.to_owned(),
+                credhub: credhub(tokens.clone()),
+            },
+            WithConfigServer::No => ConfigServer::Off,
+        };
+        let director = Director::new(
+            settings(options.durations, config_server),
+            tokens,
+            cpi.clone(),
+            &store,
+            Handle::current(),
         )
         .unwrap();
-        let director = Director::new(settings(options.durations), tokens, cpi, Handle::current());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let mut servers = Servers::new(Handle::current());
@@ -109,12 +153,18 @@ impl Foundation {
             .unwrap();
         Self {
             director,
+            cpi,
             signer,
             url,
             folder,
             _servers: servers,
             _net: net,
         }
+    }
+
+    /// What makes the VMs.
+    pub(crate) fn cpi(&self) -> &Cpi {
+        &self.cpi
     }
 
     /// A client that may do everything.
@@ -142,6 +192,19 @@ impl Foundation {
         let now = i64::try_from(jsonwebtoken::get_current_timestamp()).unwrap();
         let claims = json!({"jti": id, "client_id": client, "exp": now + seconds, "scope": scopes});
         self.signer.sign(&claims).unwrap()
+    }
+
+    /// The Director itself.
+    pub(crate) fn director(&self) -> &Director {
+        &self.director
+    }
+
+    /// Has dead agents given up on at once.
+    pub(crate) fn impatient_with_agents(&self) {
+        self.cpi.set_agent_timeouts(AgentTimeouts {
+            call: Duration::from_millis(50),
+            state: Duration::from_millis(50),
+        });
     }
 
     /// Ends the Director and all its processes.
@@ -180,11 +243,30 @@ pub(crate) fn processes_with(text: &str) -> Vec<i32> {
         .collect()
 }
 
-fn settings(durations: DirectorDurations) -> DirectorSettings {
+fn credhub(tokens: TokenVerifier) -> CredHub {
+    let settings = CredHubSettings {
+        side: Side::Bosh,
+        uaa_url: "https://127.0.0.2:8443".to_owned(),
+        version: VERSION,
+        acls: Acls::Enforced,
+        permissions: vec![Permission {
+            path: "/*".to_owned().into(),
+            actor: director_actor(),
+            operations: ALL_OPERATIONS.into(),
+        }],
+    };
+    CredHub::new(settings, tokens, &Store::in_memory()).unwrap()
+}
+
+fn settings(durations: DirectorDurations, config_server: ConfigServer) -> DirectorSettings {
     DirectorSettings {
         name: "TestDirector".to_owned(),
         uuid: UUID.to_owned(),
         uaa_url: "https://127.0.0.2:8443".to_owned(),
+        user_management: UserManagement::Uaa,
+        config_server,
+        local_dns: true,
+        front_end: FrontEnd::Nginx,
         releases: vec![UploadedRelease {
             name: "redis-example-service".to_owned(),
             version: "7.4".to_owned(),

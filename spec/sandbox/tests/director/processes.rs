@@ -1,15 +1,12 @@
 //! Processes end when they should, and only then.
 
-use std::{
-    os::unix::process::CommandExt,
-    process::{Command, Stdio},
-};
-
-use odb_sandbox::cpi::{AddressPool, Cpi, JobCatalog, Processes};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
 use crate::{
-    foundation::{Foundation, Options, jobs, processes_with, redis},
-    redis::listens,
+    foundation::{Foundation, Options, processes_with, redis, redis_with_password},
+    machine::{Machine, eventually},
+    redis::{ask, listens},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -18,15 +15,11 @@ async fn no_process_outlives_the_director() {
     let bosh = foundation.admin();
     bosh.deployed(&redis("d")).await;
     let address = bosh.address("d", "redis-server").await;
-    let vm = foundation.vm_folders().pop().unwrap();
     assert_eq!(processes_with(&format!("{address}:6379")).len(), 1);
-    let record = vm.join("redis-server.process.json");
-    assert!(record.exists());
 
     foundation.shut_down().await;
     assert!(!listens(&address).await);
     assert_eq!(processes_with(&format!("{address}:6379")), [0; 0]);
-    assert!(!record.exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -35,7 +28,7 @@ async fn files_of_jobs_are_private_and_no_password_is_in_a_command_line() {
 
     let foundation = Foundation::start();
     let bosh = foundation.admin();
-    let manifest = crate::foundation::redis_with_password("d", "hush-hush");
+    let manifest = redis_with_password("d", "hush-hush");
     bosh.deployed(&manifest).await;
     let vm = foundation.vm_folders().pop().unwrap();
     let config = vm.join("jobs/redis-server/redis.conf");
@@ -59,21 +52,9 @@ async fn files_of_jobs_are_private_and_no_password_is_in_a_command_line() {
 async fn processes_run_as_the_job_user_which_takes_root() {
     use std::os::unix::fs::MetadataExt;
 
-    let folder = tempfile::tempdir().unwrap();
-    if std::fs::metadata(folder.path()).unwrap().uid() != 0 {
-        let addresses = AddressPool::new([127, 0, 9, 10].into(), [127, 0, 9, 20].into());
-        let catalog = JobCatalog::load(&jobs()).unwrap();
-        let root = Some("root".to_owned());
-        assert!(
-            Cpi::new(
-                catalog,
-                folder.path().to_owned(),
-                addresses,
-                Processes::Real,
-                root
-            )
-            .is_err()
-        );
+    if !rustix::process::geteuid().is_root() {
+        let machine = Machine::new();
+        assert!(machine.cpi_as("root").is_err());
         return;
     }
     let foundation = Foundation::with(Options {
@@ -86,53 +67,31 @@ async fn processes_run_as_the_job_user_which_takes_root() {
     let pid = processes_with(&format!("{address}:6379")).pop().unwrap();
     let owner = std::fs::metadata(format!("/proc/{pid}")).unwrap().uid();
     assert_ne!(owner, 0);
-    let health = bosh
-        .errand_result("d", "health-check", &serde_json::json!({}))
-        .await;
+    let health = bosh.errand_result("d", "health-check", &json!({})).await;
     assert_eq!(health["exit_code"], 0, "{health}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_sandbox_ends_what_an_earlier_one_left_running_and_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let vm = folder.path().join("vms/vm-1");
-    std::fs::create_dir_all(&vm).unwrap();
-    let sleeper = || {
-        let mut command = Command::new("sleep");
-        command
-            .arg("600")
-            .stdin(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .unwrap()
-    };
-    let (mut left, mut stranger) = (sleeper(), sleeper());
-    let record = |pid: u32, start_time: &str| {
-        let text = format!(r#"{{"pid":{pid},"start_time":{start_time}}}"#);
-        std::fs::write(vm.join(format!("{pid}.process.json")), text).unwrap();
-    };
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", left.id())).unwrap();
-    let (_, after_name) = stat.rsplit_once(')').unwrap();
-    record(left.id(), after_name.split_whitespace().nth(19).unwrap());
-    record(stranger.id(), "1");
+async fn a_process_that_dies_is_started_again_with_its_data() {
+    let foundation = Foundation::start();
+    let bosh = foundation.admin();
+    bosh.deployed(&redis_with_password("d", "secret")).await;
+    let address = bosh.address("d", "redis-server").await;
+    ask(&address, &["AUTH secret", "SET k v"]).await;
+    let pid = processes_with(&format!("{address}:6379")).pop().unwrap();
 
-    let addresses = AddressPool::new([127, 0, 9, 10].into(), [127, 0, 9, 20].into());
-    let catalog = JobCatalog::load(&jobs()).unwrap();
-    Cpi::new(
-        catalog,
-        folder.path().to_owned(),
-        addresses,
-        Processes::Real,
-        None,
-    )
-    .unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 
-    assert!(left.wait().unwrap().code().is_none(), "it was killed");
-    assert!(
-        stranger.try_wait().unwrap().is_none(),
-        "its pid belongs to another process"
-    );
-    assert!(!vm.exists());
-    stranger.kill().unwrap();
-    stranger.wait().unwrap();
+    let vm = foundation.cpi().vms().pop().unwrap();
+    eventually("another process runs", async || {
+        let processes = foundation.cpi().processes(&vm);
+        processes[0].pid.is_some_and(|other| other != pid) && foundation.cpi().is_healthy(&vm)
+    })
+    .await;
+    let answer = ask(&address, &["AUTH secret", "GET k"]).await;
+    assert!(answer.contains("\r\nv\r\n"), "{answer}");
+    let task = bosh.delete("/deployments/d").await.task();
+    bosh.done(task).await;
+    assert_eq!(processes_with(&format!("{address}:6379")), [0; 0]);
+    assert_eq!(foundation.cpi().count().processes, 0);
 }

@@ -62,6 +62,82 @@ async fn a_declared_property_needs_its_variable_and_an_undeclared_one_does_not()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_config_server_the_first_reference_ends_the_rendering() {
+    let foundation = Foundation::without_config_server();
+    let bosh = foundation.admin();
+    let mut manifest = redis("service-instance_bad4");
+    manifest["variables"] = json!([]);
+    let task = bosh.deploy(&manifest).await;
+    bosh.ended(task).await;
+    insta::assert_snapshot!(bosh.error_of(task).await.1, @r"
+    Unable to render instance groups for deployment. Errors are:
+      - Unable to render jobs for instance group 'redis-server'. Errors are:
+        - Unable to render templates for job 'redis-server'. Errors are:
+          Failed to fetch variable '/TestDirector/service-instance_bad4/secret_pass' from config server: Director is not configured with a config server
+    ");
+
+    let task = bosh.deploy(&redis("d")).await;
+    bosh.ended(task).await;
+    let (code, text) = bosh.error_of(task).await;
+    assert_eq!(
+        (code.as_str(), text.as_str()),
+        (
+            "540007",
+            "Failed to generate variable from config server: Director is not configured with a config server",
+        )
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_config_server_refuses_to_generate_fails_the_deploy() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    manifest["variables"] = json!([
+        {"name": "cert", "type": "certificate", "options": {"common_name": "x", "ca": "none"}},
+    ]);
+    let task = bosh.deploy(&manifest).await;
+    bosh.ended(task).await;
+    assert_eq!(bosh.error_of(task).await, (
+        "540005".to_owned(),
+        "Config Server failed to generate value for '/TestDirector/d/cert' with type 'certificate'. HTTP Code '404', Error: 'The request could not be completed because the CA does not exist or you do not have sufficient authorization.'".to_owned(),
+    ));
+    manifest["variables"] = json!([{"name": "a.b", "type": "password"}]);
+    let task = bosh.deploy(&manifest).await;
+    bosh.ended(task).await;
+    assert_eq!(bosh.error_of(task).await.0, "540004");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_variable_follows_its_options_when_it_is_told_to_converge() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    let id = async || {
+        let variables = bosh.get("/deployments/d/variables").await.json();
+        let variables = variables.as_array().unwrap().clone();
+        let found = variables
+            .iter()
+            .find(|one| one["name"] == "/TestDirector/d/secret_pass");
+        found.unwrap()["id"].clone()
+    };
+    bosh.deployed(&manifest).await;
+    let first = id().await;
+    manifest["variables"][0]["options"] = json!({"length": 40});
+    bosh.deployed(&manifest).await;
+    assert_eq!(id().await, first, "a value stays unless told otherwise");
+    manifest["variables"][0]["update_mode"] = json!("converge");
+    bosh.deployed(&manifest).await;
+    let second = id().await;
+    assert_ne!(second, first);
+    bosh.deployed(&manifest).await;
+    assert_eq!(id().await, second);
+    manifest["variables"][0]["update_mode"] = json!("overwrite");
+    bosh.deployed(&manifest).await;
+    assert_ne!(id().await, second);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_template_that_lacks_a_property_fails_the_rendering() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();

@@ -18,7 +18,7 @@ impl CloudController {
     }
 
     /// The operation of a row whose last operation has just been set.
-    pub(super) fn begun(
+    pub(in crate::cloud_controller) fn begun(
         &self,
         tables: &mut Tables,
         kind: JobOperation,

@@ -1,9 +1,8 @@
-//! Apps: made and listed, so that there is something to bind to. They never run.
+//! Apps: made, listed and deleted, so that there is something to bind to. They never run.
 
 use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::CONTENT_TYPE,
-    web::{Bytes, Data, ServiceConfig, get, post, resource},
+    HttpRequest,
+    web::{Bytes, Data, Path, ServiceConfig, delete, get, post, resource},
 };
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -12,15 +11,19 @@ use serde_json::{Value, json};
 use super::{
     Answer,
     caller::Caller,
-    listing::Query,
-    message::{Relation, checked_name, message},
+    message::{Relation, checked_metadata, checked_name, message},
     ok,
-    present::{metadata, relation, stamp},
+    present::{created, metadata, relation, stamp},
+    query::Query,
+    spaces::no_such_space,
 };
 use crate::cloud_controller::{
     CloudController,
-    model::{App, AppGuid, SpaceGuid},
-    refusal::{JSON, Refusal},
+    model::{
+        App, AppGuid, AppKey, BindingKey, Job, JobOperation, JobResource, JobState, Metadata,
+        MetadataChange, SpaceGuid, Tables,
+    },
+    refusal::{Fault, Refusal},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -28,26 +31,46 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         resource("/v3/apps")
             .route(get().to(list))
             .route(post().to(create)),
+    )
+    .service(
+        resource("/v3/apps/{guid}")
+            .route(get().to(one))
+            .route(delete().to(remove)),
     );
 }
 
 async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
-    let query = Query::of(&request, &["space_guids"])?;
+    let query = Query::of(&request, &["space_guids", "organization_guids"])?;
     controller.0.state.read(|tables| {
+        let permissions = caller.permissions(tables);
         let seen = |row: &&App| {
-            caller.sees_space(tables, &row.space)
-                && query.admits_row(*row)
+            let organization = tables.organization_of(&row.space);
+            query.admits_row(row)
                 && query.admits("space_guids", row.space.as_str())
+                && query.admits(
+                    "organization_guids",
+                    organization.map_or("", |row| row.guid.as_str()),
+                )
+                && permissions.sees_space(tables, &row.space)
         };
         let page = query.page(&controller, tables.apps.values().filter(seen).collect());
         Ok(ok(&page.presented(|app| controller.app(app))))
     })
 }
 
+async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
+    controller
+        .0
+        .state
+        .read(|tables| Ok(ok(&controller.app(visible(tables, &caller, &guid)?))))
+}
+
 #[derive(Deserialize)]
 struct Create {
     name: String,
     relationships: Relationships,
+    #[serde(default)]
+    metadata: MetadataChange,
 }
 
 #[derive(Deserialize)]
@@ -57,35 +80,63 @@ struct Relationships {
 
 async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
     let wanted: Create = message(&body)?;
+    let change = checked_metadata(wanted.metadata)?;
     let name = checked_name(&wanted.name)?;
     let space = SpaceGuid::given(&wanted.relationships.space.data.guid);
     controller.0.state.change(|tables| {
-        if !tables.spaces.contains_key(&space) || !caller.sees_space(tables, &space) {
-            return Err(Refusal::unprocessable(
-                "Invalid space. Ensure that the space exists and you have access to it.",
-            ));
+        let permissions = caller.permissions(tables);
+        if !tables.spaces.contains_key(&space) || !permissions.sees_space(tables, &space) {
+            return Err(no_such_space());
         }
-        if tables
-            .apps
-            .values()
-            .any(|app| app.space == space && app.name == name)
-        {
+        permissions.must_write(tables, &space)?;
+        if tables.apps.has(AppKey::Name(space.clone(), name.clone())) {
             return Err(Refusal::unprocessable(format!(
                 "App with the name '{name}' already exists."
             )));
         }
+        let now = Timestamp::now();
         let app = App {
             guid: AppGuid::random(),
             space,
             name,
-            created_at: Timestamp::now(),
+            metadata: Metadata::from(&change),
+            created_at: now,
+            updated_at: now,
         };
-        let body = controller.app(&app).to_string();
+        let body = controller.app(&app);
         tables.apps.insert(app.guid.clone(), app);
-        Ok(HttpResponse::Created()
-            .insert_header((CONTENT_TYPE, JSON))
-            .body(body))
+        Ok(created(&body))
     })
+}
+
+/// Deletes an app that is bound to nothing.
+async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
+    let job = controller.0.state.change(|tables| {
+        let app = visible(tables, &caller, &guid)?;
+        let (guid, name) = (app.guid.clone(), app.name.clone());
+        caller.permissions(tables).must_write(tables, &app.space)?;
+        let mut job = Job::new(JobOperation::DeleteApp, JobResource::Gone);
+        if tables.bindings.has(BindingKey::App(guid.clone())) {
+            let detail = format!(
+                "Deletion of app {name} failed because one or more associated resources could not be deleted.\n\n\
+                 \tThe app is still bound to service instances."
+            );
+            job.fails(Fault::AppDeletionFailed.with(detail).entry());
+        } else {
+            tables.apps.remove(&guid);
+            job.becomes(JobState::Complete);
+        }
+        Ok(tables.add_job(job))
+    })?;
+    Ok(controller.accepted(&job))
+}
+
+fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a App, Refusal> {
+    tables
+        .apps
+        .get(&AppGuid::given(guid))
+        .filter(|app| caller.sees_space(tables, &app.space))
+        .ok_or_else(|| Refusal::no_such("App"))
 }
 
 impl CloudController {
@@ -93,12 +144,12 @@ impl CloudController {
         json!({
             "guid": app.guid,
             "created_at": stamp(app.created_at),
-            "updated_at": stamp(app.created_at),
+            "updated_at": stamp(app.updated_at),
             "name": app.name,
             "state": "STOPPED",
             "lifecycle": {"type": "buildpack", "data": {"buildpacks": [], "stack": null}},
             "relationships": {"space": relation(&app.space)},
-            "metadata": metadata(),
+            "metadata": metadata(&app.metadata),
             "links": {
                 "self": self.link(format_args!("/v3/apps/{}", app.guid)),
                 "space": self.link(format_args!("/v3/spaces/{}", app.space)),

@@ -1,4 +1,4 @@
-//! Who sends a request, and what that lets them see and do.
+//! Who sends a request.
 
 use std::future::{Ready, ready};
 
@@ -8,40 +8,59 @@ use actix_web::{
     http::{Method, header::AUTHORIZATION},
     web::Data,
 };
+use jiff::Timestamp;
 
-use super::RequestId;
+use super::{RequestId, permissions::Permissions};
 use crate::cloud_controller::{
     CloudController,
     broker_client::Identity,
-    model::{Instance, Plan, SpaceGuid, Tables, Visibility},
+    model::{Plan, SpaceGuid, Tables, User, UserName, Visibility},
     refusal::{Fault, Refusal},
 };
 
 const AUDIENCE: [&str; 2] = ["cloud_controller", "cloud_controller_service_permissions"];
 
 /// Who sends a request: somebody with a valid token that lets them use the request's method.
-#[derive(Debug)]
-pub(super) struct Caller {
-    /// A user's name or a client's id.
-    name: String,
-    rights: Rights,
-    pub(super) identity: Identity,
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(super) name: UserName,
+    pub(super) rights: Rights,
+    pub(crate) identity: Identity,
 }
 
+/// What a token gives beyond the roles of its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rights {
+pub(super) enum Rights {
     Admin,
+    /// Sees everything.
     AdminReadOnly,
-    /// What the spaces give in which the user has a role.
+    /// Sees everything but credentials.
+    GlobalAuditor,
+    /// What the roles give, and no more.
     Member,
+    /// May ask for their permissions on an instance, and nothing else.
+    PermissionsOnly,
 }
 
 /// Who sends a request to a route that is open to everybody.
 #[derive(Debug)]
-pub(super) struct Visitor(Option<Caller>);
+pub(crate) struct Visitor(Option<Caller>);
+
+/// Who asks for their permissions on an instance: for a dashboard that is scope enough.
+#[derive(Debug)]
+pub(super) struct DashboardCaller(pub(super) Caller);
 
 impl Caller {
     fn of(request: &HttpRequest) -> Result<Self, Refusal> {
+        let caller = Self::of_any_scope(request)?;
+        if caller.rights == Rights::PermissionsOnly {
+            return Err(Refusal::not_authorized());
+        }
+        Ok(caller)
+    }
+
+    /// Whoever has a valid token, whatever it is good for.
+    pub(super) fn of_any_scope(request: &HttpRequest) -> Result<Self, Refusal> {
         let invalid = || Fault::InvalidAuthToken.with("Invalid Auth Token");
         let header = request
             .headers()
@@ -69,29 +88,29 @@ impl Caller {
         let reads = request.method() == Method::GET;
         let rights = match () {
             () if may("admin") => Rights::Admin,
-            () if reads && (may("admin_read_only") || may("global_auditor")) => {
-                Rights::AdminReadOnly
-            }
+            () if may("admin_read_only") => Rights::AdminReadOnly,
+            () if may("global_auditor") => Rights::GlobalAuditor,
             () if may(if reads { "read" } else { "write" }) => Rights::Member,
-            () => return Err(Refusal::not_authorized()),
+            () => Rights::PermissionsOnly,
         };
         let request_id = request
             .extensions()
             .get::<RequestId>()
             .map(|id| id.0.clone())
             .unwrap_or_default();
-        let identity = Identity {
-            user: Some(token.subject_id),
-            request: request_id,
-        };
+        let name = UserName::new(&token.subject);
+        controller.meet(&name, &token.subject_id);
         Ok(Self {
-            name: token.subject,
+            name,
             rights,
-            identity,
+            identity: Identity {
+                user: Some(token.subject_id),
+                request: request_id,
+            },
         })
     }
 
-    pub(super) fn must_be_admin(&self) -> Result<(), Refusal> {
+    pub(crate) fn must_be_admin(&self) -> Result<(), Refusal> {
         if self.rights == Rights::Admin {
             Ok(())
         } else {
@@ -99,51 +118,61 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may see all brokers with their names and addresses.
-    pub(super) fn sees_brokers(&self) -> bool {
-        self.rights != Rights::Member
+    /// Whether everything there is may be seen: all brokers with their addresses, all plans, all spaces.
+    pub(crate) fn sees_everything(&self) -> bool {
+        matches!(
+            self.rights,
+            Rights::Admin | Rights::AdminReadOnly | Rights::GlobalAuditor
+        )
     }
 
-    /// Whether the caller may see what is in a space. Whoever may see it and write at all may change it.
-    pub(super) fn sees_space(&self, tables: &Tables, space: &SpaceGuid) -> bool {
-        let is_developer = || {
-            tables
-                .spaces
-                .get(space)
-                .is_some_and(|space| space.developers.contains(&self.name))
-        };
-        self.rights != Rights::Member || is_developer()
+    /// What the caller's roles and scopes give, read once per look at the tables.
+    pub(crate) fn permissions(&self, tables: &Tables) -> Permissions {
+        Permissions::of(tables, self)
     }
 
-    pub(super) fn sees_instance(&self, tables: &Tables, instance: &Instance) -> bool {
-        self.sees_space(tables, &instance.space)
+    /// Whether the caller may see what is in a space.
+    pub(crate) fn sees_space(&self, tables: &Tables, space: &SpaceGuid) -> bool {
+        self.permissions(tables).sees_space(tables, space)
     }
 
     /// Whether the caller may see a plan, and order it.
-    pub(super) fn sees_plan(&self, tables: &Tables, plan: &Plan) -> bool {
-        self.rights != Rights::Member
-            || match &plan.visibility {
-                Visibility::Admin => false,
-                Visibility::Public => true,
-                Visibility::Organizations(organizations) => tables.spaces.values().any(|space| {
-                    organizations.contains(&space.organization)
-                        && space.developers.contains(&self.name)
-                }),
-            }
+    pub(crate) fn sees_plan(&self, tables: &Tables, plan: &Plan) -> bool {
+        self.permissions(tables).sees_plan(plan)
+    }
+}
+
+impl CloudController {
+    /// Notes whom a token was given to, so that roles can be given to them by name.
+    fn meet(&self, name: &UserName, guid: &str) {
+        let known = self
+            .0
+            .state
+            .read(|tables| tables.users.get(name).is_some_and(|user| user.guid == guid));
+        if !known {
+            self.0.state.change(|tables| {
+                let user = User {
+                    name: name.clone(),
+                    guid: guid.to_owned(),
+                    created_at: Timestamp::now(),
+                };
+                tables.users.insert(name.clone(), user);
+            });
+        }
     }
 }
 
 impl Visitor {
-    pub(super) fn sees_plan(&self, tables: &Tables, plan: &Plan) -> bool {
+    /// What the visitor may see; nothing but public plans for those without a token.
+    pub(crate) fn permissions(&self, tables: &Tables) -> Option<Permissions> {
+        self.0.as_ref().map(|caller| caller.permissions(tables))
+    }
+
+    pub(crate) fn sees_plan(&self, tables: &Tables, plan: &Plan) -> bool {
         match &self.0 {
             Some(caller) => caller.sees_plan(tables, plan),
             None => plan.visibility == Visibility::Public,
         }
-    }
-
-    /// Whether the visitor may see offerings of which no plan is visible.
-    pub(super) fn sees_everything(&self) -> bool {
-        self.0.as_ref().is_some_and(Caller::sees_brokers)
     }
 }
 
@@ -156,16 +185,29 @@ impl FromRequest for Caller {
     }
 }
 
+impl FromRequest for DashboardCaller {
+    type Error = Refusal;
+    type Future = Ready<Result<Self, Refusal>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Caller::of_any_scope(request).map(Self))
+    }
+}
+
 impl FromRequest for Visitor {
     type Error = Refusal;
     type Future = Ready<Result<Self, Refusal>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let hidden = || {
+            let controller = request.app_data::<Data<CloudController>>();
+            controller.is_some_and(|controller| controller.hides_marketplace())
+        };
         let anonymous = !request.headers().contains_key(AUTHORIZATION);
-        ready(if anonymous {
-            Ok(Self(None))
-        } else {
-            Caller::of(request).map(|caller| Self(Some(caller)))
+        ready(match anonymous {
+            true if hidden() => Err(Refusal::not_authenticated()),
+            true => Ok(Self(None)),
+            false => Caller::of(request).map(|caller| Self(Some(caller))),
         })
     }
 }

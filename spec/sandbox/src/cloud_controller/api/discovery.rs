@@ -6,38 +6,40 @@ use actix_web::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Answer, caller::Caller, ok};
-use crate::cloud_controller::{CloudController, refusal::Refusal};
+use super::{caller::Caller, ok};
+use crate::cloud_controller::{CloudController, v2::V2_VERSION};
 
-const VERSION: &str = "3.228.0";
-const RESOURCES: [&str; 11] = [
+const RESOURCES: [&str; 16] = [
     "apps",
+    "domains",
     "feature_flags",
     "info",
     "jobs",
     "organizations",
+    "roles",
+    "routes",
     "service_brokers",
     "service_credential_bindings",
     "service_instances",
     "service_offerings",
     "service_plans",
+    "service_route_bindings",
     "spaces",
+    "users",
 ];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(resource("/").route(get().to(root)))
         .service(resource("/v3").route(get().to(v3)))
-        .service(resource("/v3/info").route(get().to(info)))
-        .service(resource("/v2/info").route(get().to(v2_info)))
-        .service(resource("/v2{below:.*}").route(get().to(v2_disabled)))
-        .service(resource("/v3/feature_flags/{name}").route(get().to(feature_flag)));
+        .service(resource("/v3/info").route(get().to(info)));
 }
 
 async fn root(controller: Data<CloudController>) -> HttpResponse {
+    let era = controller.0.settings.era;
     let uaa = json!({"href": controller.0.settings.uaa_url});
-    ok(&json!({"links": {
+    let mut body = json!({"links": {
         "self": {"href": controller.0.settings.url},
-        "cloud_controller_v3": {"href": controller.href("/v3"), "meta": {"version": VERSION}},
+        "cloud_controller_v3": {"href": controller.href("/v3"), "meta": {"version": era.v3_version()}},
         "network_policy_v0": null,
         "network_policy_v1": null,
         "login": uaa,
@@ -48,7 +50,12 @@ async fn root(controller: Data<CloudController>) -> HttpResponse {
         "log_cache": null,
         "log_stream": null,
         "app_ssh": null,
-    }}))
+    }});
+    if era.tells_v2_version() {
+        body["links"]["cloud_controller_v2"] =
+            json!({"href": controller.href("/v2"), "meta": {"version": V2_VERSION}});
+    }
+    ok(&body)
 }
 
 async fn v3(controller: Data<CloudController>, _caller: Caller) -> HttpResponse {
@@ -72,44 +79,18 @@ async fn info(controller: Data<CloudController>) -> HttpResponse {
         "name": "odb-sandbox",
         "version": 0,
         "osbapi_version": "2.15",
-        "rate_limits": {"enabled": false, "general_limit": 0, "reset_interval_in_minutes": 0},
+        "rate_limits": rate_limits(&controller),
         "links": {"self": controller.link("/v3/info"), "support": {"href": ""}},
     }))
 }
 
-/// v2 is off, as it is by default since 2025; this one path still answers.
-async fn v2_info(controller: Data<CloudController>) -> HttpResponse {
-    let uaa = &controller.0.settings.uaa_url;
-    ok(&json!({
-        "name": "odb-sandbox", "build": "", "support": "CF API v2 is disabled", "version": 0,
-        "description": "A foundation on one machine",
-        "authorization_endpoint": uaa, "token_endpoint": uaa,
-        "min_cli_version": null, "min_recommended_cli_version": null,
-        "app_ssh_endpoint": null, "app_ssh_host_key_fingerprint": null, "app_ssh_oauth_client": null,
-        "doppler_logging_endpoint": null, "api_version": "", "osbapi_version": "2.15",
-    }))
-}
-
-async fn v2_disabled() -> HttpResponse {
-    HttpResponse::NotFound()
-        .content_type("text/html")
-        .body("V2 endpoints disabled")
-}
-
-async fn feature_flag(
-    controller: Data<CloudController>,
-    _caller: Caller,
-    name: actix_web::web::Path<String>,
-) -> Answer {
-    let known = ["service_instance_creation", "service_instance_sharing"];
-    if !known.contains(&name.as_str()) {
-        return Err(Refusal::no_such("Feature flag"));
+fn rate_limits(controller: &CloudController) -> Value {
+    match controller.0.settings.rate_limits {
+        None => json!({"enabled": false, "general_limit": 0, "reset_interval_in_minutes": 0}),
+        Some(limits) => json!({
+            "enabled": true,
+            "general_limit": limits.general,
+            "reset_interval_in_minutes": limits.reset_interval.as_secs() / 60,
+        }),
     }
-    Ok(ok(&json!({
-        "name": *name,
-        "enabled": name.as_str() == "service_instance_creation",
-        "updated_at": Value::Null,
-        "custom_error_message": Value::Null,
-        "links": {"self": controller.link(format_args!("/v3/feature_flags/{name}"))},
-    })))
 }

@@ -1,13 +1,35 @@
 //! What users may order, and which of their wishes are changes.
 
-use super::caller::Caller;
+use super::{caller::Caller, spaces::no_such_space};
 use crate::cloud_controller::{
-    model::{Feature, Instance, Plan, PlanGuid, Tables},
+    broker_client::Target,
+    model::{
+        BindingKind, Feature, Instance, InstanceGuid, InstanceKey, OperationKind, OperationState,
+        Plan, PlanGuid, SpaceGuid, Tables, UserProvidedKey, Visibility,
+    },
     refusal::{Fault, Refusal},
     work::Change,
 };
 
 const TAGS_LIMIT: usize = 2_048;
+
+/// The space, if the caller may order services in it.
+pub(super) fn ordered_space(
+    tables: &Tables,
+    caller: &Caller,
+    guid: &str,
+) -> Result<SpaceGuid, Refusal> {
+    let space = SpaceGuid::given(guid);
+    let permissions = caller.permissions(tables);
+    if caller.must_be_admin().is_err() {
+        tables.must_be_enabled("service_instance_creation")?;
+    }
+    if !tables.spaces.contains_key(&space) || !permissions.sees_space(tables, &space) {
+        return Err(no_such_space());
+    }
+    permissions.must_write(tables, &space)?;
+    Ok(space)
+}
 
 /// The plan, if the caller may order it.
 pub(super) fn ordered_plan<'a>(
@@ -26,84 +48,216 @@ pub(super) fn ordered_plan<'a>(
     })
 }
 
+/// Whoever sees a plan because of one organization cannot order it in another.
+pub(super) fn must_be_usable(
+    tables: &Tables,
+    plan: &Plan,
+    space: &SpaceGuid,
+) -> Result<(), Refusal> {
+    let organization = tables.spaces.get(space).map(|space| &space.organization);
+    match &plan.visibility {
+        Visibility::Organizations(organizations)
+            if !organization.is_some_and(|guid| organizations.contains(guid)) =>
+        {
+            Err(Refusal::unprocessable(
+                "Invalid service plan. This could be due to a space-scoped broker which is offering the service plan \
+                 'inside' another space or the plan is not available in this organization.",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes sure that no instance of either kind has a name in a space, but for one that may keep it.
+pub(super) fn must_be_free(
+    tables: &Tables,
+    space: &SpaceGuid,
+    name: &str,
+    but_for: Option<&InstanceGuid>,
+) -> Result<(), Refusal> {
+    let managed = InstanceKey::Name(space.clone(), name.to_owned());
+    let other = UserProvidedKey::Name(space.clone(), name.to_owned());
+    let mut holders = tables
+        .instances
+        .with(managed)
+        .map(|row| &row.guid)
+        .chain(tables.user_provided.with(other).map(|row| &row.guid));
+    if holders.any(|guid| Some(guid) != but_for) {
+        return Err(name_taken(name));
+    }
+    Ok(())
+}
+
+/// Makes sure that a name is free in a space. An instance whose creation failed gives its name up: it is forgotten here
+/// and what may be left of it at the broker is returned.
+pub(super) fn free_name(
+    tables: &mut Tables,
+    space: &SpaceGuid,
+    name: &str,
+) -> Result<Option<Target>, Refusal> {
+    let key = InstanceKey::Name(space.clone(), name.to_owned());
+    let holder = tables.instances.with(key).next();
+    let failed = holder.filter(|holder| {
+        holder
+            .last_operation
+            .is(OperationKind::Create, OperationState::Failed)
+    });
+    let Some(holder) = failed else {
+        must_be_free(tables, space, name, None)?;
+        return Ok(None);
+    };
+    let (orphan, guid) = (tables.target(holder), holder.guid.clone());
+    tables.forget_instance(&guid);
+    Ok(orphan)
+}
+
+fn name_taken(name: &str) -> Refusal {
+    Refusal::unprocessable(format!("The service instance name is taken: {name}"))
+}
+
 /// What of a change is one. Refuses what the plan does not allow.
-pub(super) fn effective(
+pub(in crate::cloud_controller) fn effective(
     tables: &Tables,
     caller: &Caller,
     instance: &Instance,
     mut change: Change,
 ) -> Result<Change, Refusal> {
-    change.plan = change.plan.filter(|plan| *plan != instance.plan);
-    if let Some(name) = &change.name {
-        let taken = |other: &Instance| {
-            other.guid != instance.guid && other.space == instance.space && other.name == *name
-        };
-        if tables.instances.values().any(taken) {
-            return Err(Refusal::unprocessable(format!(
-                "The service instance name is taken: {name}"
-            )));
+    if let Some(guid) = &change.plan {
+        let named = tables.plans.get(guid);
+        if named
+            .is_none_or(|plan| tables.plan_of(instance).map(|old| &old.guid) != Some(&plan.guid))
+        {
+            ordered_plan(tables, caller, guid)?;
         }
     }
-    if let Some(guid) = &change.plan {
-        let new = ordered_plan(tables, caller, guid)?;
-        let old = tables
-            .plan_of(instance)
-            .filter(|old| old.offering == new.offering);
-        let old = old.ok_or_else(|| {
-            Refusal::unprocessable("service plan relates to a different service offering")
-        })?;
-        if !tables.is_updateable(old) {
+    if let Some(name) = &change.name {
+        must_be_free(tables, &instance.space, name, Some(&instance.guid))?;
+        if !instance.shared_spaces.is_empty() {
             return Err(Refusal::unprocessable(
-                "The service does not support changing plans.",
+                "Service instances that have been shared cannot be renamed",
             ));
         }
+    }
+    change.plan = change.plan.filter(|plan| *plan != instance.plan);
+    if let Some(guid) = &change.plan {
+        check_plan_change(tables, instance, guid)?;
         if change.maintenance_version.is_some() {
             return Err(Fault::MaintenanceInfoNotUpdatableWhenChangingPlan
                 .with("maintenance_info should not be changed when switching to different plan."));
         }
     }
-    if let Some(version) = &change.maintenance_version {
-        let offered = tables
-            .plan_of(instance)
-            .and_then(|plan| plan.maintenance_info.as_ref());
-        let offered = offered.ok_or_else(|| {
-            Fault::MaintenanceInfoNotSupported.with(
-                "The service broker does not support upgrades for service instances created from this plan.",
-            )
-        })?;
-        let current = instance.maintenance_info.as_ref().map(|info| &info.version);
-        if current == Some(version) {
-            change.maintenance_version = None;
-        } else if offered.version != *version {
-            return Err(Fault::MaintenanceInfoConflict.with(
-                "maintenance_info.version requested is invalid. Please ensure the catalog is up to date and you are \
-                 providing a version supported by this service plan.",
-            ));
-        }
-    }
+    change.maintenance_version = upgrade(tables, instance, change.maintenance_version)?;
+    must_have_accessible_plan(tables, instance, &change)?;
     Ok(change)
 }
 
-/// Whether the broker must be asked for a change.
-pub(super) fn needs_broker(tables: &Tables, instance: &Instance, change: &Change) -> bool {
-    let renamed = change
-        .name
-        .as_ref()
-        .is_some_and(|name| *name != instance.name);
-    let offering = tables
+fn check_plan_change(tables: &Tables, instance: &Instance, guid: &PlanGuid) -> Result<(), Refusal> {
+    let new = tables.plans.get(guid);
+    let old = tables
         .plan_of(instance)
-        .and_then(|plan| tables.offering_of(plan));
+        .filter(|old| new.is_some_and(|new| old.offering == new.offering));
+    let (Some(new), Some(old)) = (new, old) else {
+        return Err(Refusal::unprocessable(
+            "service plan relates to a different service offering",
+        ));
+    };
+    if !tables.is_updateable(old) {
+        return Err(Refusal::unprocessable(
+            "The service does not support changing plans.",
+        ));
+    }
+    let mut bindings = tables.bindings_of(&instance.guid);
+    if !tables.is_bindable(new)
+        && bindings.any(|binding| matches!(binding.kind, BindingKind::App(_)))
+    {
+        return Err(Refusal::unprocessable(
+            "The service plan is invalid: cannot switch to non-bindable plan when service bindings exist",
+        ));
+    }
+    Ok(())
+}
+
+/// The version to upgrade to, if that is another than the instance has.
+fn upgrade(
+    tables: &Tables,
+    instance: &Instance,
+    version: Option<String>,
+) -> Result<Option<String>, Refusal> {
+    let Some(version) = version else {
+        return Ok(None);
+    };
+    let offered = tables
+        .plan_of(instance)
+        .and_then(|plan| plan.maintenance_info.as_ref());
+    let offered = offered.ok_or_else(|| {
+        Fault::MaintenanceInfoNotSupported.with(
+            "The service broker does not support upgrades for service instances created from this plan.",
+        )
+    })?;
+    let current = instance.maintenance_info.as_ref().map(|info| &info.version);
+    if current == Some(&version) {
+        Ok(None)
+    } else if offered.version == version {
+        Ok(Some(version))
+    } else {
+        Err(Fault::MaintenanceInfoConflict.with(
+            "maintenance_info.version requested is invalid. Please ensure the catalog is up to date and you are \
+             providing a version supported by this service plan.",
+        ))
+    }
+}
+
+/// What the broker would have to be asked about cannot be changed while the plan is out of the catalog.
+fn must_have_accessible_plan(
+    tables: &Tables,
+    instance: &Instance,
+    change: &Change,
+) -> Result<(), Refusal> {
+    let plan = tables.plan_of(instance);
+    if plan.is_none_or(|plan| plan.available) {
+        return Ok(());
+    }
+    let contextual =
+        plan.is_some_and(|plan| tables.offering_has(plan, Feature::AllowContextUpdates));
+    let what = match change {
+        Change {
+            parameters: Some(_),
+            ..
+        } => "parameters",
+        Change { name: Some(_), .. } if contextual => "name",
+        Change {
+            maintenance_version: Some(_),
+            ..
+        } => "maintenance_info",
+        _ => return Ok(()),
+    };
+    Err(Refusal::unprocessable(format!(
+        "Cannot update {what} of a service instance that belongs to inaccessible plan"
+    )))
+}
+
+/// Whether the broker must be asked for a change.
+pub(in crate::cloud_controller) fn needs_broker(
+    tables: &Tables,
+    instance: &Instance,
+    change: &Change,
+) -> bool {
+    let contextual = || {
+        tables
+            .plan_of(instance)
+            .is_some_and(|plan| tables.offering_has(plan, Feature::AllowContextUpdates))
+    };
     change.plan.is_some()
         || change.parameters.is_some()
         || change.maintenance_version.is_some()
-        || (renamed && offering.is_some_and(|offering| offering.has(Feature::AllowContextUpdates)))
+        || (change.name.is_some() && contextual())
 }
 
 /// Tags that fit.
 pub(super) fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, Refusal> {
     if tags.iter().map(String::len).sum::<usize>() > TAGS_LIMIT {
         return Err(Refusal::unprocessable(format!(
-            "combined length of tags cannot exceed {TAGS_LIMIT} characters"
+            "Tags combined length of tags cannot exceed {TAGS_LIMIT} characters"
         )));
     }
     Ok(tags)

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Answer, caller::Caller, ok, present::stamp};
 use crate::cloud_controller::{
     CloudController,
-    model::{Job, JobGuid, JobOperation, JobResource, Tables},
+    model::{BindingKind, Job, JobGuid, JobOperation, JobResource, Tables},
     refusal::Refusal,
 };
 
@@ -70,11 +70,16 @@ fn resource_link(tables: &Tables, job: &Job) -> Option<(&'static str, String)> {
                 format!("/v3/service_instances/{guid}"),
             )
         }),
-        JobResource::Binding(guid) => tables.bindings.contains_key(guid).then(|| {
+        JobResource::Binding(guid) => tables.bindings.get(guid).map(|binding| {
+            if let BindingKind::Route(_) = binding.kind {
+                let path = format!("/v3/service_route_bindings/{guid}");
+                return ("service_route_binding", path);
+            }
             (
                 "service_credential_binding",
                 format!("/v3/service_credential_bindings/{guid}"),
             )
         }),
+        JobResource::Gone => None,
     }
 }

@@ -1,36 +1,35 @@
 //! Request bodies.
 
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-use crate::cloud_controller::refusal::{Fault, Refusal};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::cloud_controller::{
+    model::MetadataChange,
+    refusal::{Fault, Refusal},
+};
+
+const KEY_LIMIT: usize = 63;
+const PREFIX_LIMIT: usize = 253;
+const LABEL_VALUE_LIMIT: usize = 63;
+const ANNOTATION_VALUE_LIMIT: usize = 5_000;
 
 /// Reads a body. What is not JSON is one error, what has other members than it may have another.
 pub(super) fn message<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     let value: Value = serde_json::from_slice(body).map_err(|_| {
         Fault::MessageParseError.with("Request invalid due to parse error: invalid request body")
     })?;
-    serde_json::from_value(value).map_err(|error| Refusal::unprocessable(error.to_string()))
-}
-
-/// Refuses labels and annotations, which this Cloud Controller does not keep.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Metadata {
-    #[serde(default)]
-    labels: Map<String, Value>,
-    #[serde(default)]
-    annotations: Map<String, Value>,
-}
-
-impl Metadata {
-    pub(super) fn must_be_empty(&self) -> Result<(), Refusal> {
-        if self.labels.is_empty() && self.annotations.is_empty() {
-            return Ok(());
+    serde_json::from_value(value).map_err(|error| {
+        let text = error.to_string();
+        let unknown = text
+            .strip_prefix("unknown field `")
+            .and_then(|rest| rest.split_once('`'));
+        match unknown {
+            Some((field, _)) => Refusal::unprocessable(format!("Unknown field(s): '{field}'")),
+            None => Refusal::unprocessable(text),
         }
-        Err(Refusal::unprocessable(
-            "metadata is not supported by this Cloud Controller",
-        ))
-    }
+    })
 }
 
 /// `{"data":{"guid":…}}`
@@ -39,10 +38,24 @@ pub(super) struct Relation {
     pub(super) data: Named,
 }
 
+/// `{"data":[{"guid":…}]}`
+#[derive(Debug, Deserialize)]
+pub(super) struct Relations {
+    pub(super) data: Vec<Named>,
+}
+
 /// `{"guid":…}`
 #[derive(Debug, Deserialize)]
 pub(super) struct Named {
     pub(super) guid: String,
+}
+
+/// A body that changes labels and annotations and nothing else.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MetadataOnly {
+    #[serde(default)]
+    pub(super) metadata: MetadataChange,
 }
 
 /// A name that a user gave.
@@ -53,5 +66,131 @@ pub(super) fn checked_name(name: &str) -> Result<String, Refusal> {
         _ => Err(Refusal::unprocessable(
             "Name is too long (maximum is 255 characters)",
         )),
+    }
+}
+
+/// Labels and annotations that can be kept (v3 API, "Metadata").
+pub(super) fn checked_metadata(change: MetadataChange) -> Result<MetadataChange, Refusal> {
+    check(&change.labels, "label", label_value_fault)?;
+    check(&change.annotations, "annotation", annotation_value_fault)?;
+    Ok(change)
+}
+
+fn check(
+    entries: &BTreeMap<String, Option<String>>,
+    kind: &str,
+    value_fault: fn(&str) -> Option<String>,
+) -> Result<(), Refusal> {
+    for (key, value) in entries {
+        let fault = key_fault(key)
+            .map(|fault| ("key", fault))
+            .or_else(|| Some(("value", value_fault(value.as_deref()?)?)));
+        if let Some((part, fault)) = fault {
+            return Err(Refusal::unprocessable(format!(
+                "Metadata {kind} {part} error: {fault}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn key_fault(key: &str) -> Option<String> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    if key.is_empty() {
+        return Some("key cannot be empty string".to_owned());
+    }
+    if name.contains('/') {
+        return Some("key has more than one '/'".to_owned());
+    }
+    if let Some(prefix) = prefix {
+        if !is_domain(prefix) {
+            return Some(format!("prefix '{prefix}' must be in valid dns format"));
+        }
+        if prefix.len() > PREFIX_LIMIT {
+            let start: String = prefix.chars().take(8).collect();
+            return Some(format!(
+                "prefix '{start}...' is greater than {PREFIX_LIMIT} characters"
+            ));
+        }
+        if prefix.eq_ignore_ascii_case("cloudfoundry.org") {
+            return Some("prefix 'cloudfoundry.org' is reserved".to_owned());
+        }
+    }
+    if name.is_empty() {
+        return Some("key cannot be empty string".to_owned());
+    }
+    word_fault(name, KEY_LIMIT)
+}
+
+fn label_value_fault(value: &str) -> Option<String> {
+    if value.is_empty() {
+        None
+    } else {
+        word_fault(value, LABEL_VALUE_LIMIT)
+    }
+}
+
+fn annotation_value_fault(value: &str) -> Option<String> {
+    let start: String = value.chars().take(8).collect();
+    (value.chars().count() > ANNOTATION_VALUE_LIMIT)
+        .then(|| format!("'{start}...' is greater than {ANNOTATION_VALUE_LIMIT} characters"))
+}
+
+fn word_fault(word: &str, limit: usize) -> Option<String> {
+    let inner = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let outer = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    if !word.chars().all(inner) {
+        Some(format!("'{word}' contains invalid characters"))
+    } else if !outer(word.chars().next()) || !outer(word.chars().last()) {
+        Some(format!("'{word}' starts or ends with invalid characters"))
+    } else if word.len() > limit {
+        Some(format!(
+            "'{}...' is greater than {limit} characters",
+            &word[..8]
+        ))
+    } else {
+        None
+    }
+}
+
+fn is_domain(text: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+    };
+    text.contains('.') && text.split('.').all(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_labels_are_held_to_their_rules() {
+        for (key, wanted) in [
+            ("tier", None),
+            ("example.com/tier", None),
+            ("", Some("key cannot be empty string")),
+            ("a/b/c", Some("key has more than one '/'")),
+            (
+                "no_dns/tier",
+                Some("prefix 'no_dns' must be in valid dns format"),
+            ),
+            (
+                "cloudfoundry.org/x",
+                Some("prefix 'cloudfoundry.org' is reserved"),
+            ),
+            ("a b", Some("'a b' contains invalid characters")),
+            ("-a", Some("'-a' starts or ends with invalid characters")),
+        ] {
+            assert_eq!(key_fault(key).as_deref(), wanted, "{key}");
+        }
     }
 }

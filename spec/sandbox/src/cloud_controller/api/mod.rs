@@ -3,22 +3,34 @@
 mod accepted;
 mod apps;
 mod caller;
-
 mod discovery;
+mod feature_flags;
 mod instance_rules;
 mod jobs;
+mod label_selector;
 mod listing;
 mod message;
 mod organizations;
+mod permissions;
 mod plan_visibility;
 mod present;
+mod query;
+mod rate_limits;
+mod roles;
+mod routes;
+mod service_binding_changes;
 mod service_brokers;
 mod service_credential_bindings;
 mod service_instance_changes;
+mod service_instance_parts;
 mod service_instances;
 mod service_offerings;
 mod service_plans;
+mod service_route_bindings;
+mod shared_spaces;
 mod spaces;
+mod user_provided_instances;
+mod users;
 
 use actix_web::{
     Error, HttpMessage, HttpResponse, ResponseError,
@@ -34,6 +46,11 @@ use actix_web::{
 use serde_json::Value;
 use uuid::Uuid;
 
+pub(super) use rate_limits::RequestCounts;
+
+pub(super) use caller::Caller;
+pub(super) use instance_rules::{effective, needs_broker};
+
 use super::refusal::{Fault, JSON, Refusal};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
@@ -43,18 +60,25 @@ const CLIENT_REQUEST_ID_LIMIT: usize = 128;
 /// Mounts all routes.
 pub(super) fn routes(app: &mut ServiceConfig) {
     let scope = web::scope("")
+        .wrap(from_fn(rate_limits::limited))
         .wrap(from_fn(with_request_id))
         .configure(discovery::routes)
         .configure(organizations::routes)
         .configure(spaces::routes)
+        .configure(users::routes)
+        .configure(roles::routes)
+        .configure(feature_flags::routes)
         .configure(apps::routes)
+        .configure(routes::routes)
         .configure(service_brokers::routes)
         .configure(service_offerings::routes)
         .configure(service_plans::routes)
         .configure(plan_visibility::routes)
-        .configure(service_instances::routes)
         .configure(service_instance_changes::routes)
+        .configure(service_instance_parts::routes)
+        .configure(shared_spaces::routes)
         .configure(service_credential_bindings::routes)
+        .configure(service_route_bindings::routes)
         .configure(jobs::routes)
         .default_service(web::to(async || Err::<HttpResponse, _>(unknown())));
     app.service(scope);
@@ -64,7 +88,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 #[derive(Clone)]
 struct RequestId(String);
 
-async fn with_request_id(
+pub(super) async fn with_request_id(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {

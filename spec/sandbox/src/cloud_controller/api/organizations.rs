@@ -2,33 +2,57 @@
 
 use actix_web::{
     HttpRequest,
-    web::{Data, Path, ServiceConfig, get, resource},
+    web::{Bytes, Data, Path, ServiceConfig, delete, get, patch, post, resource},
 };
+use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     Answer,
     caller::Caller,
-    listing::Query,
+    message::{checked_metadata, checked_name, message},
     ok,
-    present::{metadata, stamp},
+    present::{created, metadata, stamp},
+    query::Query,
+    routes::domain,
 };
 use crate::cloud_controller::{
     CloudController,
-    model::{Organization, OrganizationGuid, Tables},
-    refusal::Refusal,
+    model::{
+        Job, JobOperation, JobResource, JobState, MetadataChange, Organization, OrganizationGuid,
+        OrganizationKey, OrganizationStatus, Role, RoleKey, RoleKind, RolePlace, SpaceKey, Tables,
+    },
+    refusal::{Fault, Refusal},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/organizations").route(get().to(list)))
-        .service(resource("/v3/organizations/{guid}").route(get().to(one)))
-        .service(resource("/v3/organizations/{guid}/domains").route(get().to(domains)));
+    let all = "/v3/organizations";
+    app.service(resource(all).route(get().to(list)).route(post().to(create)))
+        .service(
+            resource(format!("{all}/{{guid}}"))
+                .route(get().to(one))
+                .route(patch().to(update))
+                .route(delete().to(remove)),
+        )
+        .service(resource(format!("{all}/{{guid}}/domains")).route(get().to(domains)))
+        .service(
+            resource(format!("{all}/{{guid}}/domains/default")).route(get().to(default_domain)),
+        )
+        .service(
+            resource(format!(
+                "{all}/{{guid}}/relationships/default_isolation_segment"
+            ))
+            .route(get().to(isolation_segment)),
+        );
 }
 
 async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
     let query = Query::of(&request, &[])?;
     controller.0.state.read(|tables| {
-        let seen = |row: &&Organization| sees(tables, &caller, row) && query.admits_row(*row);
+        let permissions = caller.permissions(tables);
+        let seen =
+            |row: &&Organization| permissions.sees_organization(&row.guid) && query.admits_row(row);
         let page = query.page(
             &controller,
             tables.organizations.values().filter(seen).collect(),
@@ -41,31 +65,190 @@ async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRe
 
 async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
     controller.0.state.read(|tables| {
-        let organization = tables.organizations.get(&OrganizationGuid::given(&guid));
-        let organization = organization.filter(|row| sees(tables, &caller, row));
-        Ok(ok(&controller.organization(
-            organization.ok_or_else(|| Refusal::no_such("Organization"))?,
-        )))
+        Ok(ok(
+            &controller.organization(visible(tables, &caller, &guid)?)
+        ))
     })
 }
 
-/// There are no apps to reach, so there are no domains either.
-async fn domains(
-    controller: Data<CloudController>,
-    _caller: Caller,
-    request: HttpRequest,
-) -> Answer {
-    let query = Query::of(&request, &[])?;
-    let none = query.page::<Organization>(&controller, Vec::new());
-    Ok(ok(&none.presented(|_| Value::Null)))
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    name: Option<String>,
+    suspended: Option<bool>,
+    #[serde(default)]
+    metadata: MetadataChange,
 }
 
-fn sees(tables: &Tables, caller: &Caller, organization: &Organization) -> bool {
-    let mut spaces = tables
-        .spaces
-        .values()
-        .filter(|space| space.organization == organization.guid);
-    caller.sees_brokers() || spaces.any(|space| caller.sees_space(tables, &space.guid))
+/// Admins make organizations, and others where a feature flag lets them; they then manage what they made.
+async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
+    let wanted: Wanted = message(&body)?;
+    let change = checked_metadata(wanted.metadata)?;
+    let name = checked_name(wanted.name.as_deref().unwrap_or_default())?;
+    controller.0.state.change(|tables| {
+        let is_admin = caller.must_be_admin().is_ok();
+        if !is_admin && !tables.is_enabled("user_org_creation") {
+            return Err(Refusal::not_authorized());
+        }
+        must_be_free(tables, &name)?;
+        let mut organization = Organization::new(name);
+        organization.metadata.apply(&change);
+        organization.status = status(wanted.suspended, organization.status);
+        let body = controller.organization(&organization);
+        if !is_admin {
+            for kind in [RoleKind::OrganizationUser, RoleKind::OrganizationManager] {
+                let place = RolePlace::Organization(organization.guid.clone());
+                let role = Role::new(kind, caller.name.clone(), place);
+                tables.roles.insert(role.guid.clone(), role);
+            }
+        }
+        tables
+            .organizations
+            .insert(organization.guid.clone(), organization);
+        Ok(created(&body))
+    })
+}
+
+async fn update(
+    controller: Data<CloudController>,
+    caller: Caller,
+    guid: Path<String>,
+    body: Bytes,
+) -> Answer {
+    let wanted: Wanted = message(&body)?;
+    let change = checked_metadata(wanted.metadata)?;
+    let name = wanted.name.as_deref().map(checked_name).transpose()?;
+    controller.0.state.change(|tables| {
+        let guid = visible(tables, &caller, &guid)?.guid.clone();
+        caller
+            .permissions(tables)
+            .must_manage_organization(tables, &guid)?;
+        if let Some(name) = &name {
+            let named = tables.organizations.get(&guid);
+            if named.is_some_and(|row| row.name != *name) {
+                must_be_free(tables, name)?;
+            }
+        }
+        let row = tables.organizations.get_mut(&guid).ok_or_else(missing)?;
+        row.name = name.unwrap_or_else(|| row.name.clone());
+        row.status = status(wanted.suspended, row.status);
+        row.metadata.apply(&change);
+        row.updated_at = Timestamp::now();
+        Ok(ok(&controller.organization(row)))
+    })
+}
+
+/// Deletes an organization in which no service instances are left.
+async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
+    let job = controller.0.state.change(|tables| {
+        let row = visible(tables, &caller, &guid)?;
+        let (guid, name) = (row.guid.clone(), row.name.clone());
+        caller.must_be_admin()?;
+        let spaces: Vec<_> = tables
+            .spaces
+            .with(SpaceKey::Organization(guid.clone()))
+            .map(|space| space.guid.clone())
+            .collect();
+        let mut job = Job::new(JobOperation::DeleteOrganization, JobResource::Gone);
+        if let Some(space) = spaces.iter().find(|space| tables.is_in_use(space)) {
+            let detail = format!(
+                "Deletion of organization {name} failed because one or more resources within could not be \
+                 deleted.\n\n\tDeletion of space {space} failed because service instances are left in it."
+            );
+            job.fails(Fault::OrganizationDeletionFailed.with(detail).entry());
+            return Ok(tables.add_job(job));
+        }
+        for space in spaces {
+            tables.forget_space(&space);
+        }
+        let roles: Vec<_> = tables
+            .roles
+            .with(RoleKey::Organization(guid.clone()))
+            .map(|role| role.guid.clone())
+            .collect();
+        for role in roles {
+            tables.roles.remove(&role);
+        }
+        tables.organizations.remove(&guid);
+        job.becomes(JobState::Complete);
+        Ok(tables.add_job(job))
+    })?;
+    Ok(controller.accepted(&job))
+}
+
+async fn domains(
+    controller: Data<CloudController>,
+    caller: Caller,
+    request: HttpRequest,
+    guid: Path<String>,
+) -> Answer {
+    let query = Query::of(&request, &["organization_guids"])?;
+    controller.0.state.read(|tables| {
+        visible(tables, &caller, &guid)?;
+        Ok(ok(&controller.domains(&query)))
+    })
+}
+
+async fn default_domain(
+    controller: Data<CloudController>,
+    caller: Caller,
+    guid: Path<String>,
+) -> Answer {
+    controller.0.state.read(|tables| {
+        visible(tables, &caller, &guid)?;
+        Ok(ok(&domain(&controller)))
+    })
+}
+
+/// There is only the shared segment, to which nobody needs to be assigned.
+async fn isolation_segment(
+    controller: Data<CloudController>,
+    caller: Caller,
+    guid: Path<String>,
+) -> Answer {
+    controller.0.state.read(|tables| {
+        let guid = &visible(tables, &caller, &guid)?.guid;
+        let path = format!("/v3/organizations/{guid}/relationships/default_isolation_segment");
+        Ok(ok(
+            &json!({"data": null, "links": {"self": controller.link(path)}}),
+        ))
+    })
+}
+
+fn status(wanted: Option<bool>, now: OrganizationStatus) -> OrganizationStatus {
+    match wanted {
+        Some(true) => OrganizationStatus::Suspended,
+        Some(false) => OrganizationStatus::Active,
+        None => now,
+    }
+}
+
+fn must_be_free(tables: &Tables, name: &str) -> Result<(), Refusal> {
+    if tables
+        .organizations
+        .has(OrganizationKey::Name(name.to_owned()))
+    {
+        return Err(Refusal::unprocessable(format!(
+            "Organization name '{name}' is already taken."
+        )));
+    }
+    Ok(())
+}
+
+fn missing() -> Refusal {
+    Refusal::no_such("Organization")
+}
+
+fn visible<'a>(
+    tables: &'a Tables,
+    caller: &Caller,
+    guid: &str,
+) -> Result<&'a Organization, Refusal> {
+    tables
+        .organizations
+        .get(&OrganizationGuid::given(guid))
+        .filter(|row| caller.permissions(tables).sees_organization(&row.guid))
+        .ok_or_else(missing)
 }
 
 impl CloudController {
@@ -74,11 +257,11 @@ impl CloudController {
         json!({
             "guid": organization.guid,
             "created_at": stamp(organization.created_at),
-            "updated_at": stamp(organization.created_at),
+            "updated_at": stamp(organization.updated_at),
             "name": organization.name,
-            "suspended": false,
+            "suspended": organization.status == OrganizationStatus::Suspended,
             "relationships": {"quota": {"data": null}},
-            "metadata": metadata(),
+            "metadata": metadata(&organization.metadata),
             "links": {
                 "self": self.link(&path),
                 "domains": self.link(format_args!("{path}/domains")),

@@ -64,9 +64,9 @@ async fn replace(
     guid: Path<String>,
     body: Bytes,
 ) -> Answer {
-    let wanted = checked(&caller, &body)?;
     controller.0.state.change(|tables| {
-        let wanted = wanted.visibility(tables)?;
+        must_change(tables, &caller, &guid)?;
+        let wanted = wanted(&body)?.visibility(tables)?;
         let plan = tables
             .plans
             .get_mut(&PlanGuid::given(&guid))
@@ -83,9 +83,9 @@ async fn add(
     guid: Path<String>,
     body: Bytes,
 ) -> Answer {
-    let wanted = checked(&caller, &body)?;
     controller.0.state.change(|tables| {
-        let mut wanted = wanted.visibility(tables)?;
+        must_change(tables, &caller, &guid)?;
+        let mut wanted = wanted(&body)?.visibility(tables)?;
         let plan = tables
             .plans
             .get_mut(&PlanGuid::given(&guid))
@@ -105,20 +105,26 @@ async fn withdraw(
     caller: Caller,
     path: Path<(String, String)>,
 ) -> Answer {
-    caller.must_be_admin()?;
     let (plan, organization) = path.into_inner();
     controller.0.state.change(|tables| {
+        must_change(tables, &caller, &plan)?;
+        if !tables
+            .organizations
+            .contains_key(&OrganizationGuid::given(&organization))
+        {
+            return Err(Refusal::no_such("Organization"));
+        }
         let plan = tables
             .plans
             .get_mut(&PlanGuid::given(&plan))
             .ok_or_else(missing)?;
         let Visibility::Organizations(organizations) = &mut plan.visibility else {
             return Err(Refusal::unprocessable(
-                "Cannot delete organization level access for a plan of another type",
+                "Cannot delete visibilities from non-org-restricted plans",
             ));
         };
         if !organizations.remove(&OrganizationGuid::given(&organization)) {
-            return Err(Refusal::no_such("Service Plan Visibility"));
+            return Err(Refusal::no_such("Service plan visibility"));
         }
         if organizations.is_empty() {
             plan.visibility = Visibility::Admin;
@@ -131,9 +137,25 @@ fn missing() -> Refusal {
     Refusal::no_such("Service plan")
 }
 
-fn checked(caller: &Caller, body: &[u8]) -> Result<Wanted, Refusal> {
-    caller.must_be_admin()?;
-    message(body)
+/// Only admins change who sees a plan, and a plan that the caller does not see is not there.
+fn must_change(tables: &Tables, caller: &Caller, guid: &str) -> Result<(), Refusal> {
+    tables
+        .plans
+        .get(&PlanGuid::given(guid))
+        .filter(|plan| caller.sees_plan(tables, plan))
+        .ok_or_else(missing)?;
+    caller.must_be_admin()
+}
+
+fn wanted(body: &[u8]) -> Result<Wanted, Refusal> {
+    message(body).map_err(|refusal| match refusal.fault() {
+        Fault::UnprocessableEntity => bad_request(&refusal.to_string()),
+        _ => refusal,
+    })
+}
+
+fn bad_request(detail: &str) -> Refusal {
+    Fault::BadRequest.with(format!("Bad request: {detail}"))
 }
 
 impl Wanted {
@@ -141,9 +163,9 @@ impl Wanted {
         match self.kind {
             WantedKind::Admin => Ok(Visibility::Admin),
             WantedKind::Public => Ok(Visibility::Public),
-            WantedKind::Space => {
-                Err(Fault::BadRequest.with("Type must be one of 'public', 'admin', 'organization'"))
-            }
+            WantedKind::Space => Err(bad_request(
+                "Type must be one of 'public', 'admin', 'organization'",
+            )),
             WantedKind::Organization => {
                 let guids: BTreeSet<_> = self
                     .organizations
@@ -155,7 +177,9 @@ impl Wanted {
                         .iter()
                         .all(|guid| tables.organizations.contains_key(guid))
                 {
-                    return Err(Fault::BadRequest.with("Could not find Organizations"));
+                    return Err(bad_request(
+                        "Organizations must be a valid organization list",
+                    ));
                 }
                 Ok(Visibility::Organizations(guids))
             }

@@ -2,10 +2,15 @@
 
 use std::fmt::Display;
 
+use actix_web::{HttpResponse, http::header::CONTENT_TYPE};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::cloud_controller::{CloudController, model::LastOperation};
+use crate::cloud_controller::{
+    CloudController,
+    model::{LastOperation, Metadata},
+    refusal::JSON,
+};
 
 impl CloudController {
     /// `{"href": …}` of a path. Links name the address of the settings, whatever address the client used.
@@ -13,9 +18,16 @@ impl CloudController {
         json!({"href": self.href(path)})
     }
 
-    pub(super) fn href(&self, path: impl Display) -> String {
+    pub(crate) fn href(&self, path: impl Display) -> String {
         format!("{}{path}", self.0.settings.url)
     }
+}
+
+/// 201 with what was made.
+pub(super) fn created(body: &Value) -> HttpResponse {
+    HttpResponse::Created()
+        .insert_header((CONTENT_TYPE, JSON))
+        .body(body.to_string())
 }
 
 /// `2024-11-05T10:15:30Z`
@@ -28,9 +40,8 @@ pub(super) fn relation(guid: impl Display) -> Value {
     json!({"data": {"guid": guid.to_string()}})
 }
 
-/// No labels and no annotations.
-pub(super) fn metadata() -> Value {
-    json!({"labels": {}, "annotations": {}})
+pub(super) fn metadata(metadata: &Metadata) -> Value {
+    json!({"labels": metadata.labels, "annotations": metadata.annotations})
 }
 
 pub(super) fn last_operation(operation: &LastOperation) -> Value {

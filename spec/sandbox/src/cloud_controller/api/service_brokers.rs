@@ -13,16 +13,16 @@ use url::Url;
 use super::{
     Answer,
     caller::Caller,
-    listing::Query,
-    message::{Metadata, checked_name, message},
+    message::{Relation, checked_metadata, checked_name, message},
     ok,
     present::{metadata, stamp},
+    query::Query,
 };
 use crate::cloud_controller::{
     CloudController,
     model::{
-        Broker, BrokerAddress, BrokerGuid, BrokerState, Job, JobOperation, JobResource, JobState,
-        Tables,
+        Broker, BrokerAddress, BrokerGuid, BrokerKey, BrokerState, Job, JobOperation, JobResource,
+        JobState, Metadata, MetadataChange, Tables,
     },
     refusal::{Fault, Refusal},
 };
@@ -46,7 +46,7 @@ async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRe
     controller.0.state.read(|tables| {
         // All brokers are global: none belongs to a space.
         let seen = |row: &&Broker| {
-            caller.sees_brokers() && query.admits_row(*row) && query.admits("space_guids", "")
+            caller.sees_everything() && query.admits_row(row) && query.admits("space_guids", "")
         };
         let page = query.page(&controller, tables.brokers.values().filter(seen).collect());
         Ok(ok(&page.presented(|broker| controller.broker(broker))))
@@ -58,27 +58,37 @@ async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<Strin
         let broker = tables
             .brokers
             .get(&BrokerGuid::given(&guid))
-            .filter(|_| caller.sees_brokers());
+            .filter(|_| caller.sees_everything());
         Ok(ok(&controller.broker(broker.ok_or_else(missing)?)))
     })
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Create {
     name: String,
     url: String,
     authentication: Authentication,
     #[serde(default)]
-    metadata: Metadata,
+    relationships: Relationships,
+    #[serde(default)]
+    metadata: MetadataChange,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Relationships {
+    space: Option<Relation>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Update {
     name: Option<String>,
     url: Option<String>,
     authentication: Option<Authentication>,
     #[serde(default)]
-    metadata: Metadata,
+    metadata: MetadataChange,
 }
 
 #[derive(Deserialize)]
@@ -103,7 +113,12 @@ struct Credentials {
 async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
     caller.must_be_admin()?;
     let wanted: Create = message(&body)?;
-    wanted.metadata.must_be_empty()?;
+    let change = checked_metadata(wanted.metadata)?;
+    if wanted.relationships.space.is_some() {
+        return Err(Refusal::unprocessable(
+            "Space-scoped brokers are not supported by this Cloud Controller",
+        ));
+    }
     let Credentials { username, password } = wanted.authentication.credentials;
     let now = Timestamp::now();
     let broker = Broker {
@@ -115,6 +130,7 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
             password: SecretString::from(password),
         },
         state: BrokerState::Synchronizing,
+        metadata: Metadata::from(&change),
         created_at: now,
         updated_at: now,
     };
@@ -139,16 +155,17 @@ async fn update(
 ) -> Answer {
     caller.must_be_admin()?;
     let wanted: Update = message(&body)?;
-    wanted.metadata.must_be_empty()?;
+    let change = checked_metadata(wanted.metadata)?;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
     let url = wanted.url.map(checked_url).transpose()?;
     let reads_catalog = url.is_some() || wanted.authentication.is_some();
     let guid = BrokerGuid::given(&guid);
     if name.is_none() && !reads_catalog {
-        return controller.0.state.read(|tables| {
-            Ok(ok(
-                &controller.broker(tables.brokers.get(&guid).ok_or_else(missing)?)
-            ))
+        return controller.0.state.change(|tables| {
+            let broker = tables.brokers.get_mut(&guid).ok_or_else(missing)?;
+            broker.metadata.apply(&change);
+            broker.updated_at = Timestamp::now();
+            Ok(ok(&controller.broker(broker)))
         });
     }
     let (before, job) = controller.0.state.change(|tables| {
@@ -158,6 +175,7 @@ async fn update(
         let broker = tables.brokers.get_mut(&guid).ok_or_else(missing)?;
         must_be_idle(broker)?;
         let before = broker.clone();
+        broker.metadata.apply(&change);
         broker.name = name.unwrap_or_else(|| before.name.clone());
         broker.address.url = url.unwrap_or_else(|| before.address.url.clone());
         if let Some(Authentication { credentials, .. }) = wanted.authentication {
@@ -215,11 +233,8 @@ fn missing() -> Refusal {
 }
 
 fn must_be_free(tables: &Tables, name: &str, but_for: &BrokerGuid) -> Result<(), Refusal> {
-    let taken = tables
-        .brokers
-        .values()
-        .any(|broker| broker.name == name && broker.guid != *but_for);
-    if taken {
+    let mut named = tables.brokers.with(BrokerKey::Name(name.to_owned()));
+    if named.any(|broker| broker.guid != *but_for) {
         Err(Refusal::unprocessable("Name must be unique"))
     } else {
         Ok(())
@@ -256,7 +271,7 @@ impl CloudController {
             "name": broker.name,
             "url": broker.address.url,
             "relationships": {},
-            "metadata": metadata(),
+            "metadata": metadata(&broker.metadata),
             "links": {
                 "self": self.link(format_args!("/v3/service_brokers/{}", broker.guid)),
                 "service_offerings": self.link(offerings),

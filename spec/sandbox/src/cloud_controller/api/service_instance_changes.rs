@@ -7,25 +7,28 @@ use actix_web::{
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use url::form_urlencoded;
 
 use super::{
     Answer,
     caller::Caller,
-    instance_rules::{checked_tags, effective, needs_broker, ordered_plan},
-    message::{Metadata, Relation, checked_name, message},
-    no_content, ok, service_instances,
-    service_instances::visible,
+    instance_rules::{
+        checked_tags, effective, free_name, must_be_usable, needs_broker, ordered_plan,
+        ordered_space,
+    },
+    message::{Relation, checked_metadata, checked_name, message},
+    no_content, ok,
+    service_instances::{self, ServiceInstance, found, missing},
+    service_offerings::purges,
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::Target,
+    conduct::InstanceRow,
     model::{
-        Instance, InstanceGuid, JobOperation, JobResource, OperationKind, OperationState, PlanGuid,
-        SpaceGuid, Tables,
+        Broker, Instance, InstanceGuid, JobOperation, JobResource, Metadata, MetadataChange,
+        OperationKind, OperationState, PlanGuid,
     },
     refusal::{Fault, Refusal},
-    work::Change,
+    work::{Change, NewInstance, must_have_room},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -42,17 +45,11 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     );
 }
 
+/// What tells the two kinds of orders apart.
 #[derive(Deserialize)]
-struct Create {
+struct Order {
     #[serde(rename = "type")]
     kind: Kind,
-    name: String,
-    #[serde(default)]
-    tags: Vec<String>,
-    parameters: Option<Map<String, Value>>,
-    relationships: Relationships,
-    #[serde(default)]
-    metadata: Metadata,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -63,96 +60,96 @@ enum Kind {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    #[serde(rename = "type")]
+    _kind: Kind,
+    name: String,
+    #[serde(default)]
+    tags: Vec<String>,
+    parameters: Option<Map<String, Value>>,
+    relationships: Relationships,
+    #[serde(default)]
+    metadata: MetadataChange,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Relationships {
     space: Relation,
     service_plan: Relation,
 }
 
 async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
-    let wanted: Create = message(&body)?;
-    wanted.metadata.must_be_empty()?;
-    if wanted.kind == Kind::UserProvided {
-        return Err(Refusal::unprocessable(
-            "User-provided service instances are not supported",
-        ));
+    let order: Order = message(&body)?;
+    match order.kind {
+        Kind::UserProvided => controller.create_user_provided(&caller, &body),
+        Kind::Managed => controller.create_managed(&caller, &body),
     }
-    let name = checked_name(&wanted.name)?;
-    let tags = checked_tags(wanted.tags)?;
-    let space = SpaceGuid::given(&wanted.relationships.space.data.guid);
-    let plan = PlanGuid::given(&wanted.relationships.service_plan.data.guid);
-    let (operation, orphan) = controller.0.state.change(|tables| {
-        if !tables.spaces.contains_key(&space) || !caller.sees_space(tables, &space) {
-            return Err(Refusal::unprocessable(
-                "Invalid space. Ensure that the space exists and you have access to it.",
-            ));
-        }
-        let ordered = ordered_plan(tables, &caller, &plan)?;
-        let maintenance_info = ordered.maintenance_info.clone();
-        let orphan = free_name(tables, &space, &name)?;
-        let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
-        let now = Timestamp::now();
-        let instance = Instance {
-            guid: InstanceGuid::random(),
-            space,
-            plan,
-            name,
-            tags,
-            maintenance_info,
-            dashboard_url: None,
-            last_operation: last_operation.clone(),
-            created_at: now,
-            updated_at: now,
-        };
-        let resource = JobResource::Instance(instance.guid.clone());
-        let guid = instance.guid.clone();
-        tables.instances.insert(guid.clone(), instance);
-        let operation = controller.begun(
-            tables,
-            JobOperation::CreateInstance,
-            resource,
-            &last_operation,
-            &caller,
-        );
-        Ok(((operation, guid), orphan))
-    })?;
-    if let Some(orphan) = orphan {
-        controller.mitigate(orphan, caller.identity.request.clone());
-    }
-    let (operation, guid) = operation;
-    let answer = controller.accepted(&operation.job);
-    operation.provision(guid, wanted.parameters);
-    Ok(answer)
 }
 
-/// Makes sure that a name is free in a space. An instance whose creation failed gives its name up: it is forgotten here
-/// and what may be left of it at the broker is returned.
-fn free_name(
-    tables: &mut Tables,
-    space: &SpaceGuid,
-    name: &str,
-) -> Result<Option<Target>, Refusal> {
-    let holder = tables
-        .instances
-        .values()
-        .find(|instance| instance.space == *space && instance.name == name);
-    let Some(holder) = holder else {
-        return Ok(None);
-    };
-    if !holder
-        .last_operation
-        .is(OperationKind::Create, OperationState::Failed)
-    {
-        return Err(Refusal::unprocessable(format!(
-            "The service instance name is taken: {name}"
-        )));
+impl CloudController {
+    fn create_managed(&self, caller: &Caller, body: &[u8]) -> Answer {
+        let wanted: Create = message(body)?;
+        let metadata = checked_metadata(wanted.metadata)?;
+        let name = checked_name(&wanted.name)?;
+        let tags = checked_tags(wanted.tags)?;
+        let plan = PlanGuid::given(&wanted.relationships.service_plan.data.guid);
+        let (operation, new, orphan) = self.0.state.change(|tables| {
+            let space = ordered_space(tables, caller, &wanted.relationships.space.data.guid)?;
+            let ordered = ordered_plan(tables, caller, &plan)?;
+            must_be_usable(tables, ordered, &space)?;
+            if tables.broker_of(ordered).is_none_or(Broker::is_busy) {
+                return Err(Refusal::unprocessable(
+                    "The service instance cannot be created because there is an operation in progress for the \
+                     service broker.",
+                ));
+            }
+            must_have_room(tables, &space, ordered)
+                .map_err(|exceeded| Refusal::unprocessable(exceeded.to_string()))?;
+            let maintenance_info = ordered.maintenance_info.clone();
+            let orphan = free_name(tables, &space, &name)?;
+            let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
+            let now = Timestamp::now();
+            let instance = Instance {
+                guid: InstanceGuid::random(),
+                space,
+                plan,
+                name,
+                tags,
+                maintenance_info,
+                dashboard_url: None,
+                shared_spaces: [].into(),
+                metadata: Metadata::from(&metadata),
+                broker_metadata: None,
+                last_operation: last_operation.clone(),
+                created_at: now,
+                updated_at: now,
+            };
+            let resource = JobResource::Instance(instance.guid.clone());
+            let new = match self.conduct().instance_row {
+                InstanceRow::BeforeCall => {
+                    let guid = instance.guid.clone();
+                    tables.instances.insert(guid.clone(), instance);
+                    NewInstance::Stored(guid)
+                }
+                InstanceRow::AfterCall => NewInstance::StoredWhenAnswered(Box::new(instance)),
+            };
+            let job = JobOperation::CreateInstance;
+            let operation = self.begun(tables, job, resource, &last_operation, caller);
+            Ok((operation, new, orphan))
+        })?;
+        if let Some(orphan) = orphan {
+            self.mitigate(orphan, caller.identity.request.clone());
+        }
+        let answer = self.accepted(&operation.job);
+        operation.provision(new, wanted.parameters);
+        Ok(answer)
     }
-    let orphan = tables.target(holder);
-    let guid = holder.guid.clone();
-    tables.forget_instance(&guid);
-    Ok(orphan)
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Update {
     name: Option<String>,
     tags: Option<Vec<String>>,
@@ -161,10 +158,11 @@ struct Update {
     relationships: UpdateRelationships,
     maintenance_info: Option<Version>,
     #[serde(default)]
-    metadata: Metadata,
+    metadata: MetadataChange,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct UpdateRelationships {
     service_plan: Option<Relation>,
 }
@@ -174,47 +172,76 @@ struct Version {
     version: String,
 }
 
+impl Update {
+    /// Whether the broker, and operations in progress, have nothing to do with it.
+    fn is_metadata_only(&self) -> bool {
+        self.name.is_none()
+            && self.tags.is_none()
+            && self.parameters.is_none()
+            && self.relationships.service_plan.is_none()
+            && self.maintenance_info.is_none()
+    }
+
+    fn change(self) -> Result<Change, Refusal> {
+        Ok(Change {
+            name: self.name.as_deref().map(checked_name).transpose()?,
+            tags: self.tags.map(checked_tags).transpose()?,
+            parameters: self.parameters,
+            plan: self
+                .relationships
+                .service_plan
+                .map(|relation| PlanGuid::given(&relation.data.guid)),
+            maintenance_version: self.maintenance_info.map(|info| info.version),
+            metadata: checked_metadata(self.metadata)?,
+        })
+    }
+}
+
 async fn update(
     controller: Data<CloudController>,
     caller: Caller,
     guid: Path<String>,
     body: Bytes,
 ) -> Answer {
-    let wanted: Update = message(&body)?;
-    wanted.metadata.must_be_empty()?;
-    let change = Change {
-        name: wanted.name.as_deref().map(checked_name).transpose()?,
-        tags: wanted.tags.map(checked_tags).transpose()?,
-        parameters: wanted.parameters,
-        plan: wanted
-            .relationships
-            .service_plan
-            .map(|relation| PlanGuid::given(&relation.data.guid)),
-        maintenance_version: wanted.maintenance_info.map(|info| info.version),
-    };
     let begun = controller.0.state.change(|tables| {
-        let instance = visible(tables, &caller, &guid)?.clone();
-        if instance
-            .last_operation
-            .is(OperationKind::Create, OperationState::Failed)
-        {
-            return Err(Refusal::no_such("Service instance"));
+        let instance = match found(tables, &caller, &guid)? {
+            ServiceInstance::Managed(instance) => instance.clone(),
+            ServiceInstance::UserProvided(instance) => {
+                let guid = instance.guid.clone();
+                let permissions = caller.permissions(tables);
+                permissions.must_write(tables, &instance.space)?;
+                let answer = controller.update_user_provided(tables, &guid, &body)?;
+                return Ok(Err(answer));
+            }
+        };
+        caller
+            .permissions(tables)
+            .must_write(tables, &instance.space)?;
+        let wanted: Update = message(&body)?;
+        let is_metadata_only = wanted.is_metadata_only();
+        let change = effective(tables, &caller, &instance, wanted.change()?)?;
+        let last = &instance.last_operation;
+        if last.is(OperationKind::Create, OperationState::Failed) {
+            return Err(missing());
         }
-        if instance.last_operation.is_running() {
+        let is_deleting = last.is_running() && last.kind == OperationKind::Delete;
+        if last.is_running() && (is_deleting || !is_metadata_only) {
             let detail = format!(
                 "An operation for service instance {} is in progress.",
                 instance.name
             );
             return Err(Fault::AsyncInstanceOperationInProgress.with(detail));
         }
-        let change = effective(tables, &caller, &instance, change)?;
         if !needs_broker(tables, &instance, &change) {
+            if !is_metadata_only {
+                let ended = tables.operation(OperationKind::Update, OperationState::Succeeded);
+                if let Some(row) = tables.instances.get_mut(&instance.guid) {
+                    row.last_operation = ended;
+                }
+            }
             change.apply_to(tables, &instance.guid);
-            let body = tables
-                .instances
-                .get(&instance.guid)
-                .map(|instance| controller.instance(tables, instance));
-            return Ok(Err(ok(&body.unwrap_or_default())));
+            let row = tables.instances.get(&instance.guid).ok_or_else(missing)?;
+            return Ok(Err(ok(&controller.instance(tables, row))));
         }
         let last_operation = tables.operation(OperationKind::Update, OperationState::InProgress);
         if let Some(row) = tables.instances.get_mut(&instance.guid) {
@@ -231,7 +258,7 @@ async fn update(
         Ok(Ok((operation, instance.guid, change)))
     })?;
     Ok(match begun {
-        Err(unchanged) => unchanged,
+        Err(done) => done,
         Ok((operation, guid, change)) => {
             let answer = controller.accepted(&operation.job);
             operation.update(guid, change);
@@ -246,22 +273,27 @@ async fn remove(
     request: HttpRequest,
     guid: Path<String>,
 ) -> Answer {
-    let mut purge = false;
-    for (name, value) in form_urlencoded::parse(request.query_string().as_bytes()) {
-        match (name.as_ref(), value.as_ref()) {
-            ("purge", "true") => purge = true,
-            ("purge", "false") => {}
-            _ => {
-                return Err(Fault::BadQueryParameter
-                    .with("The query parameter is invalid: only 'purge' is known"));
+    let purge = purges(&request)?;
+    let begun = controller.0.state.change(|tables| {
+        let instance = found(tables, &caller, &guid)?;
+        caller
+            .permissions(tables)
+            .must_write(tables, instance.space())?;
+        let instance = match instance {
+            ServiceInstance::UserProvided(instance) => {
+                let guid = instance.guid.clone();
+                tables.forget_instance(&guid);
+                return Ok(None);
             }
-        }
-    }
-    if purge {
-        return purge_instance(&controller, &caller, &guid);
-    }
-    let (operation, guid) = controller.0.state.change(|tables| {
-        let instance = visible(tables, &caller, &guid)?;
+            ServiceInstance::Managed(instance) if purge => {
+                // The broker is not called, so this is for those who answer for the broker.
+                caller.must_be_admin()?;
+                let guid = instance.guid.clone();
+                tables.forget_instance(&guid);
+                return Ok(None);
+            }
+            ServiceInstance::Managed(instance) => instance,
+        };
         let last = &instance.last_operation;
         // A create that the broker is at can be given up.
         if last.is_running() && !last.is(OperationKind::Create, OperationState::InProgress) {
@@ -270,10 +302,8 @@ async fn remove(
             ));
         }
         let guid = instance.guid.clone();
+        // The row keeps its last operation until the broker has taken the delete.
         let last_operation = tables.operation(OperationKind::Delete, OperationState::InProgress);
-        if let Some(row) = tables.instances.get_mut(&guid) {
-            row.last_operation = last_operation.clone();
-        }
         let resource = JobResource::Instance(guid.clone());
         let operation = controller.begun(
             tables,
@@ -282,19 +312,12 @@ async fn remove(
             &last_operation,
             &caller,
         );
-        Ok((operation, guid))
+        Ok(Some((operation, guid)))
     })?;
+    let Some((operation, guid)) = begun else {
+        return Ok(no_content());
+    };
     let answer = controller.accepted(&operation.job);
     operation.deprovision(guid);
     Ok(answer)
-}
-
-/// Forgets an instance and its bindings. The broker is not called.
-fn purge_instance(controller: &CloudController, caller: &Caller, guid: &str) -> Answer {
-    caller.must_be_admin()?;
-    controller.0.state.change(|tables| {
-        let guid = visible(tables, caller, guid)?.guid.clone();
-        tables.forget_instance(&guid);
-        Ok(no_content())
-    })
 }

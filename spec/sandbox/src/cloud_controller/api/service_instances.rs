@@ -1,51 +1,52 @@
 //! Service instances, to look at (`spec/contracts/platform-apis.md`, "Service instances").
 
+use std::collections::BTreeSet;
+
 use actix_web::{
     HttpRequest,
-    web::{Data, Path, ServiceConfig, get, resource},
+    web::{Data, Path},
 };
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
     Answer,
     caller::Caller,
-    listing::{Included, Page, Query},
+    listing::{Included, Listed},
     ok,
+    permissions::Permissions,
     present::{last_operation, metadata, relation, selected, stamp},
+    query::Query,
 };
 use crate::cloud_controller::{
     CloudController,
-    model::{Instance, InstanceGuid, Tables},
-    refusal::{Fault, Refusal},
+    model::{
+        Instance, InstanceGuid, InstanceKey, Metadata, PlanGuid, SpaceGuid, Tables,
+        UserProvidedInstance, UserProvidedKey,
+    },
+    refusal::Refusal,
 };
 
-const SPACE: &str = "fields[space]";
-const ORGANIZATION: &str = "fields[space.organization]";
-const PLAN: &str = "fields[service_plan]";
-const OFFERING: &str = "fields[service_plan.service_offering]";
-const BROKER: &str = "fields[service_plan.service_offering.service_broker]";
-const PARAMETERS: [&str; 10] = [
+const FIELDS: [&str; 5] = [
+    "fields[space]",
+    "fields[space.organization]",
+    "fields[service_plan]",
+    "fields[service_plan.service_offering]",
+    "fields[service_plan.service_offering.service_broker]",
+];
+const FILTERS: [&str; 5] = [
     "type",
     "space_guids",
     "organization_guids",
     "service_plan_guids",
     "service_plan_names",
-    SPACE,
-    ORGANIZATION,
-    PLAN,
-    OFFERING,
-    BROKER,
 ];
 
-/// Reading routes. Those of `/v3/service_instances` and `/v3/service_instances/{guid}` stand with the changes, because
-/// one resource has all methods of a path.
-pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/service_instances/{guid}/parameters").route(get().to(parameters)))
-        .service(resource("/v3/service_instances/{guid}/permissions").route(get().to(permissions)))
-        .service(
-            resource("/v3/service_instances/{guid}/relationships/shared_spaces")
-                .route(get().to(shared_spaces)),
-        );
+/// A service instance of either kind.
+#[derive(Clone, Copy)]
+pub(super) enum ServiceInstance<'a> {
+    Managed(&'a Instance),
+    UserProvided(&'a UserProvidedInstance),
 }
 
 pub(super) async fn list(
@@ -53,18 +54,19 @@ pub(super) async fn list(
     caller: Caller,
     request: HttpRequest,
 ) -> Answer {
-    let query = Query::of(&request, &PARAMETERS)?;
+    let query = Query::of(&request, &[&FILTERS[..], &FIELDS].concat())?;
+    query.must_be_one_of("type", &["managed", "user-provided"])?;
     let fields = Fields::of(&query)?;
     controller.0.state.read(|tables| {
-        let seen =
-            |row: &&Instance| caller.sees_instance(tables, row) && admits(&query, tables, row);
-        let page = query.page(
-            &controller,
-            tables.instances.values().filter(seen).collect(),
-        );
-        let included = fields.included(&controller, tables, &page);
+        let permissions = caller.permissions(tables);
+        let seen = |row: &ServiceInstance<'_>| {
+            row.is_admitted(&query, tables) && row.is_seen(tables, &permissions)
+        };
+        let found = candidates(&query, tables).into_iter().filter(seen);
+        let page = query.page(&controller, found.collect());
+        let included = fields.included(&controller, tables, &page.rows);
         Ok(ok(&included.beside(page.presented(|instance| {
-            controller.instance(tables, instance)
+            instance.presented(&controller, tables)
         }))))
     })
 }
@@ -75,84 +77,196 @@ pub(super) async fn one(
     request: HttpRequest,
     guid: Path<String>,
 ) -> Answer {
-    let query = Query::of(&request, &PARAMETERS[5..])?;
+    let query = Query::of_one(&request, &FIELDS)?;
     let fields = Fields::of(&query)?;
     controller.0.state.read(|tables| {
-        let instance = visible(tables, &caller, &guid)?;
-        let page = query.page(&controller, vec![instance]);
+        let instance = found(tables, &caller, &guid)?;
         Ok(ok(&fields
-            .included(&controller, tables, &page)
-            .beside(controller.instance(tables, instance))))
+            .included(&controller, tables, &[instance])
+            .beside(instance.presented(&controller, tables))))
     })
 }
 
-/// Asks the broker, where the offering lets itself be asked.
-async fn parameters(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    let found = controller.0.state.read(|tables| {
-        let instance = visible(tables, &caller, &guid)?;
-        Ok(tables.fetchable(instance))
-    })?;
-    let Some(target) = found else {
-        return Err(Fault::BadRequest
-            .with("This service does not support fetching service instance parameters."));
-    };
-    let body = controller.fetched(&target, &caller.identity).await?;
-    Ok(ok(body.get("parameters").unwrap_or(&json!({}))))
+/// The instance, of whichever kind, if the caller may see it.
+pub(super) fn found<'a>(
+    tables: &'a Tables,
+    caller: &Caller,
+    guid: &str,
+) -> Result<ServiceInstance<'a>, Refusal> {
+    let permissions = caller.permissions(tables);
+    ServiceInstance::get(tables, &InstanceGuid::given(guid))
+        .filter(|instance| instance.is_seen(tables, &permissions))
+        .ok_or_else(missing)
 }
 
-async fn permissions(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    controller.0.state.read(|tables| {
-        visible(tables, &caller, &guid)?;
-        Ok(ok(&json!({"read": true, "manage": true})))
-    })
-}
-
-/// Nothing is shared: there is no route to share with.
-async fn shared_spaces(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    controller.0.state.read(|tables| {
-        let guid = &visible(tables, &caller, &guid)?.guid;
-        let path = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
-        Ok(ok(
-            &json!({"data": [], "links": {"self": controller.link(path)}}),
-        ))
-    })
-}
-
-/// The instance, if the caller may see it.
+/// The managed instance, if the caller may see it.
 pub(super) fn visible<'a>(
     tables: &'a Tables,
     caller: &Caller,
     guid: &str,
 ) -> Result<&'a Instance, Refusal> {
-    let instance = tables.instances.get(&InstanceGuid::given(guid));
-    instance
-        .filter(|instance| caller.sees_instance(tables, instance))
-        .ok_or_else(|| Refusal::no_such("Service instance"))
+    match found(tables, caller, guid)? {
+        ServiceInstance::Managed(instance) => Ok(instance),
+        ServiceInstance::UserProvided(_) => Err(missing()),
+    }
 }
 
-fn admits(query: &Query, tables: &Tables, instance: &Instance) -> bool {
-    let organization = tables
-        .organization_of(&instance.space)
-        .map_or("", |organization| organization.guid.as_str());
-    let plan_name = tables.plan_of(instance).map_or("", |plan| &plan.name);
-    query.admits_row(instance)
-        && query.admits("type", "managed")
-        && query.admits("space_guids", instance.space.as_str())
-        && query.admits("organization_guids", organization)
-        && query.admits("service_plan_guids", instance.plan.as_str())
-        && query.admits("service_plan_names", plan_name)
+pub(super) fn missing() -> Refusal {
+    Refusal::no_such("Service instance")
+}
+
+/// The instances among which those asked for are, found by the most telling filter.
+fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<ServiceInstance<'a>> {
+    if let Some(guids) = query.wanted("guids") {
+        let guids: BTreeSet<_> = guids.iter().map(|guid| InstanceGuid::given(guid)).collect();
+        let found = guids
+            .iter()
+            .filter_map(|guid| ServiceInstance::get(tables, guid));
+        return found.collect();
+    }
+    if let Some(guids) = query.wanted("service_plan_guids") {
+        let plans: BTreeSet<_> = guids.iter().map(|guid| PlanGuid::given(guid)).collect();
+        let found = plans
+            .into_iter()
+            .flat_map(|plan| tables.instances.with(InstanceKey::Plan(plan)));
+        return found.map(ServiceInstance::Managed).collect();
+    }
+    let Some(guids) = query.wanted("space_guids") else {
+        let managed = tables.instances.values().map(ServiceInstance::Managed);
+        let others = tables.user_provided.values();
+        return managed
+            .chain(others.map(ServiceInstance::UserProvided))
+            .collect();
+    };
+    let spaces: BTreeSet<_> = guids.iter().map(|guid| SpaceGuid::given(guid)).collect();
+    // An instance may be in one of the spaces and shared into another.
+    let managed: BTreeSet<_> = spaces
+        .iter()
+        .flat_map(|space| {
+            let own = tables.instances.with(InstanceKey::Space(space.clone()));
+            own.chain(
+                tables
+                    .instances
+                    .with(InstanceKey::SharedInto(space.clone())),
+            )
+        })
+        .map(|instance| &instance.guid)
+        .collect();
+    let others = spaces.into_iter().flat_map(|space| {
+        tables
+            .user_provided
+            .with(UserProvidedKey::Space(space))
+            .map(ServiceInstance::UserProvided)
+    });
+    managed
+        .into_iter()
+        .filter_map(|guid| tables.instances.get(guid))
+        .map(ServiceInstance::Managed)
+        .chain(others)
+        .collect()
+}
+
+impl<'a> ServiceInstance<'a> {
+    pub(super) fn get(tables: &'a Tables, guid: &InstanceGuid) -> Option<Self> {
+        let managed = tables.instances.get(guid).map(Self::Managed);
+        managed.or_else(|| tables.user_provided.get(guid).map(Self::UserProvided))
+    }
+
+    pub(super) fn space(self) -> &'a SpaceGuid {
+        match self {
+            Self::Managed(instance) => &instance.space,
+            Self::UserProvided(instance) => &instance.space,
+        }
+    }
+
+    fn is_seen(self, tables: &Tables, permissions: &Permissions) -> bool {
+        match self {
+            Self::Managed(instance) => permissions.sees_instance(tables, instance),
+            Self::UserProvided(instance) => permissions.sees_space(tables, &instance.space),
+        }
+    }
+
+    fn is_admitted(&self, query: &Query, tables: &Tables) -> bool {
+        let organization = || {
+            tables
+                .organization_of(self.space())
+                .map_or("", |organization| organization.guid.as_str())
+        };
+        let in_spaces = || match self {
+            Self::Managed(instance) => {
+                let spaces = instance.shared_spaces.iter().chain([&instance.space]);
+                query.admits_any("space_guids", spaces.map(SpaceGuid::as_str))
+            }
+            Self::UserProvided(instance) => query.admits("space_guids", instance.space.as_str()),
+        };
+        let of_plan = || match self {
+            Self::Managed(instance) => {
+                let plan_name = tables.plan_of(instance).map_or("", |plan| &plan.name);
+                query.admits("service_plan_guids", instance.plan.as_str())
+                    && query.admits("service_plan_names", plan_name)
+            }
+            Self::UserProvided(_) => {
+                query.wanted("service_plan_guids").is_none()
+                    && query.wanted("service_plan_names").is_none()
+            }
+        };
+        query.admits_row(self)
+            && query.admits("type", self.kind())
+            && in_spaces()
+            && query.admits_any("organization_guids", std::iter::once_with(organization))
+            && of_plan()
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Managed(_) => "managed",
+            Self::UserProvided(_) => "user-provided",
+        }
+    }
+
+    pub(super) fn presented(self, controller: &CloudController, tables: &Tables) -> Value {
+        match self {
+            Self::Managed(instance) => controller.instance(tables, instance),
+            Self::UserProvided(instance) => controller.user_provided(instance),
+        }
+    }
+}
+
+impl Listed for ServiceInstance<'_> {
+    fn guid(&self) -> &str {
+        match self {
+            Self::Managed(instance) => instance.guid.as_str(),
+            Self::UserProvided(instance) => instance.guid.as_str(),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Managed(instance) => &instance.name,
+            Self::UserProvided(instance) => &instance.name,
+        }
+    }
+
+    fn created_at(&self) -> Timestamp {
+        match self {
+            Self::Managed(instance) => instance.created_at,
+            Self::UserProvided(instance) => instance.created_at,
+        }
+    }
+
+    fn updated_at(&self) -> Timestamp {
+        match self {
+            Self::Managed(instance) => instance.updated_at,
+            Self::UserProvided(instance) => instance.updated_at,
+        }
+    }
+
+    fn metadata(&self) -> Option<&Metadata> {
+        Some(match self {
+            Self::Managed(instance) => &instance.metadata,
+            Self::UserProvided(instance) => &instance.metadata,
+        })
+    }
 }
 
 /// What was asked for beside the instances.
@@ -174,12 +288,16 @@ impl<'a> Fields<'a> {
             "tags",
             "relationships.service_broker",
         ];
+        let (plan, broker) = (
+            "service_plan",
+            "service_plan.service_offering.service_broker",
+        );
         Ok(Self {
-            space: query.items(SPACE, &["guid", "name", "relationships.organization"])?,
-            organization: query.items(ORGANIZATION, &["guid", "name"])?,
-            plan: query.items(PLAN, &["guid", "name", "relationships.service_offering"])?,
-            offering: query.items(OFFERING, &offering)?,
-            broker: query.items(BROKER, &["guid", "name"])?,
+            space: query.fields("space", &["guid", "name", "relationships.organization"])?,
+            organization: query.fields("space.organization", &["guid", "name"])?,
+            plan: query.fields(plan, &["guid", "name", "relationships.service_offering"])?,
+            offering: query.fields("service_plan.service_offering", &offering)?,
+            broker: query.fields(broker, &["guid", "name"])?,
         })
     }
 
@@ -187,27 +305,31 @@ impl<'a> Fields<'a> {
         &self,
         controller: &CloudController,
         tables: &Tables,
-        page: &Page<'_, Instance>,
+        instances: &[ServiceInstance<'_>],
     ) -> Included {
         let mut included = Included::default();
-        for instance in &page.rows {
-            if let Some(space) = tables
-                .spaces
-                .get(&instance.space)
-                .filter(|_| !self.space.is_empty())
-            {
-                included.add("spaces", space.guid.as_str(), || {
-                    selected(&controller.space(space), self.space)
-                });
+        for (fields, kind) in [
+            (self.space, "spaces"),
+            (self.organization, "organizations"),
+            (self.plan, "service_plans"),
+            (self.offering, "service_offerings"),
+            (self.broker, "service_brokers"),
+        ] {
+            if !fields.is_empty() {
+                included.of(kind);
             }
-            let organization = tables
-                .organization_of(&instance.space)
-                .filter(|_| !self.organization.is_empty());
-            if let Some(organization) = organization {
-                included.add("organizations", organization.guid.as_str(), || {
-                    selected(&controller.organization(organization), self.organization)
-                });
-            }
+        }
+        for instance in instances {
+            add_place(
+                &mut included,
+                controller,
+                tables,
+                instance.space(),
+                (self.space, self.organization),
+            );
+            let ServiceInstance::Managed(instance) = instance else {
+                continue;
+            };
             let Some(plan) = tables.plan_of(instance) else {
                 continue;
             };
@@ -234,19 +356,35 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Adds a space and its organization, each with the fields that were asked for.
+pub(super) fn add_place(
+    included: &mut Included,
+    controller: &CloudController,
+    tables: &Tables,
+    space: &SpaceGuid,
+    (space_fields, organization_fields): (&[String], &[String]),
+) {
+    let row = tables.spaces.get(space);
+    if let Some(space) = row.filter(|_| !space_fields.is_empty()) {
+        included.add("spaces", space.guid.as_str(), || {
+            selected(&controller.space(space), space_fields)
+        });
+    }
+    let row = tables.organization_of(space);
+    if let Some(organization) = row.filter(|_| !organization_fields.is_empty()) {
+        included.add("organizations", organization.guid.as_str(), || {
+            selected(&controller.organization(organization), organization_fields)
+        });
+    }
+}
+
 impl CloudController {
     pub(super) fn instance(&self, tables: &Tables, instance: &Instance) -> Value {
         let path = format!("/v3/service_instances/{}", instance.guid);
-        let bindings = |kind: &str| {
-            format!(
-                "/v3/service_{kind}_bindings?service_instance_guids={}",
-                instance.guid
-            )
-        };
         let upgrade_available = tables
             .plan_of(instance)
             .is_some_and(|plan| instance.upgrade_available(plan));
-        json!({
+        let mut body = json!({
             "guid": instance.guid,
             "created_at": stamp(instance.created_at),
             "updated_at": stamp(instance.updated_at),
@@ -258,16 +396,51 @@ impl CloudController {
             "upgrade_available": upgrade_available,
             "dashboard_url": instance.dashboard_url,
             "relationships": {"space": relation(&instance.space), "service_plan": relation(&instance.plan)},
-            "metadata": metadata(),
-            "links": {
-                "self": self.link(&path),
-                "space": self.link(format_args!("/v3/spaces/{}", instance.space)),
-                "service_credential_bindings": self.link(bindings("credential")),
-                "service_route_bindings": self.link(bindings("route")),
-                "service_plan": self.link(format_args!("/v3/service_plans/{}", instance.plan)),
-                "parameters": self.link(format_args!("{path}/parameters")),
-                "shared_spaces": self.link(format_args!("{path}/relationships/shared_spaces")),
-            },
+            "metadata": metadata(&instance.metadata),
+            "links": self.instance_links(&instance.guid, &instance.space),
+        });
+        if let Some(noted) = &instance.broker_metadata {
+            body["broker_provided_metadata"] =
+                json!({"labels": noted.labels, "attributes": noted.attributes});
+        }
+        let links = &mut body["links"];
+        links["service_plan"] = self.link(format_args!("/v3/service_plans/{}", instance.plan));
+        links["parameters"] = self.link(format_args!("{path}/parameters"));
+        links["shared_spaces"] = self.link(format_args!("{path}/relationships/shared_spaces"));
+        body
+    }
+
+    pub(super) fn user_provided(&self, instance: &UserProvidedInstance) -> Value {
+        let path = format!("/v3/service_instances/{}", instance.guid);
+        let mut body = json!({
+            "guid": instance.guid,
+            "created_at": stamp(instance.created_at),
+            "updated_at": stamp(instance.updated_at),
+            "name": instance.name,
+            "tags": instance.tags,
+            "last_operation": last_operation(&instance.last_operation),
+            "type": "user-provided",
+            "syslog_drain_url": instance.syslog_drain_url,
+            "route_service_url": instance.route_service_url,
+            "relationships": {"space": relation(&instance.space)},
+            "metadata": metadata(&instance.metadata),
+            "links": self.instance_links(&instance.guid, &instance.space),
+        });
+        body["links"]["credentials"] = self.link(format_args!("{path}/credentials"));
+        body
+    }
+
+    /// The links that instances of both kinds have.
+    fn instance_links(&self, guid: &InstanceGuid, space: &SpaceGuid) -> Value {
+        let bindings = |kind: &str| {
+            let path = format!("/v3/service_{kind}_bindings?service_instance_guids={guid}");
+            self.link(path)
+        };
+        json!({
+            "self": self.link(format_args!("/v3/service_instances/{guid}")),
+            "space": self.link(format_args!("/v3/spaces/{space}")),
+            "service_credential_bindings": bindings("credential"),
+            "service_route_bindings": bindings("route"),
         })
     }
 }

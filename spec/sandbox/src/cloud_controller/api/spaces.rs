@@ -2,36 +2,54 @@
 
 use actix_web::{
     HttpRequest,
-    web::{Data, Path, ServiceConfig, get, resource},
+    web::{Bytes, Data, Path, ServiceConfig, delete, get, patch, post, resource},
 };
+use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     Answer,
     caller::Caller,
-    listing::{Included, Query},
+    listing::Included,
+    message::{Relation, checked_metadata, checked_name, message},
     ok,
-    present::{metadata, relation, stamp},
+    present::{created, metadata, relation, stamp},
+    query::Query,
 };
 use crate::cloud_controller::{
     CloudController,
-    model::{Space, SpaceGuid},
-    refusal::Refusal,
+    model::{
+        Job, JobOperation, JobResource, JobState, MetadataChange, OrganizationGuid, Space,
+        SpaceGuid, SpaceKey, Tables,
+    },
+    refusal::{Fault, Refusal},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/spaces").route(get().to(list)))
-        .service(resource("/v3/spaces/{guid}").route(get().to(one)));
+    let all = "/v3/spaces";
+    app.service(resource(all).route(get().to(list)).route(post().to(create)))
+        .service(
+            resource(format!("{all}/{{guid}}"))
+                .route(get().to(one))
+                .route(patch().to(update))
+                .route(delete().to(remove)),
+        )
+        .service(
+            resource(format!("{all}/{{guid}}/relationships/isolation_segment"))
+                .route(get().to(isolation_segment)),
+        );
 }
 
 async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
     let query = Query::of(&request, &["organization_guids", "include"])?;
-    let with_organization = !query.items("include", &["organization", "org"])?.is_empty();
+    let with_organization = !query.include(&["org", "organization"])?.is_empty();
     controller.0.state.read(|tables| {
+        let permissions = caller.permissions(tables);
         let seen = |row: &&Space| {
-            caller.sees_space(tables, &row.guid)
-                && query.admits_row(*row)
+            query.admits_row(row)
                 && query.admits("organization_guids", row.organization.as_str())
+                && permissions.sees_space(tables, &row.guid)
         };
         let page = query.page(&controller, tables.spaces.values().filter(seen).collect());
         let mut included = Included::default();
@@ -48,16 +66,167 @@ async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRe
     })
 }
 
-async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
+async fn one(
+    controller: Data<CloudController>,
+    caller: Caller,
+    request: HttpRequest,
+    guid: Path<String>,
+) -> Answer {
+    let query = Query::of_one(&request, &["include"])?;
+    let with_organization = !query.include(&["org", "organization"])?.is_empty();
     controller.0.state.read(|tables| {
-        let space = tables
-            .spaces
-            .get(&SpaceGuid::given(&guid))
-            .filter(|row| caller.sees_space(tables, &row.guid));
+        let space = visible(tables, &caller, &guid)?;
+        let mut included = Included::default();
+        let organization = tables.organizations.get(&space.organization);
+        if let Some(organization) = organization.filter(|_| with_organization) {
+            included.add("organizations", organization.guid.as_str(), || {
+                controller.organization(organization)
+            });
+        }
+        Ok(ok(&included.beside(controller.space(space))))
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    name: String,
+    relationships: Relationships,
+    #[serde(default)]
+    metadata: MetadataChange,
+}
+
+#[derive(Deserialize)]
+struct Relationships {
+    organization: Relation,
+}
+
+async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
+    let wanted: Create = message(&body)?;
+    let change = checked_metadata(wanted.metadata)?;
+    let name = checked_name(&wanted.name)?;
+    let organization = OrganizationGuid::given(&wanted.relationships.organization.data.guid);
+    controller.0.state.change(|tables| {
+        let permissions = caller.permissions(tables);
+        if !tables.organizations.contains_key(&organization)
+            || !permissions.sees_organization(&organization)
+        {
+            return Err(Refusal::unprocessable(
+                "Invalid organization. Ensure the organization exists and you have access to it.",
+            ));
+        }
+        permissions.must_manage_organization(tables, &organization)?;
+        must_be_free(tables, &organization, &name)?;
+        let mut space = Space::new(organization, name);
+        space.metadata.apply(&change);
+        let body = controller.space(&space);
+        tables.spaces.insert(space.guid.clone(), space);
+        Ok(created(&body))
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Update {
+    name: Option<String>,
+    #[serde(default)]
+    metadata: MetadataChange,
+}
+
+async fn update(
+    controller: Data<CloudController>,
+    caller: Caller,
+    guid: Path<String>,
+    body: Bytes,
+) -> Answer {
+    let wanted: Update = message(&body)?;
+    let change = checked_metadata(wanted.metadata)?;
+    let name = wanted.name.as_deref().map(checked_name).transpose()?;
+    controller.0.state.change(|tables| {
+        let space = visible(tables, &caller, &guid)?;
+        let guid = space.guid.clone();
+        caller.permissions(tables).must_manage(tables, &guid)?;
+        if let Some(name) = name.as_ref().filter(|name| **name != space.name) {
+            must_be_free(tables, &space.organization, name)?;
+        }
+        let row = tables.spaces.get_mut(&guid).ok_or_else(missing)?;
+        row.name = name.unwrap_or_else(|| row.name.clone());
+        row.metadata.apply(&change);
+        row.updated_at = Timestamp::now();
+        Ok(ok(&controller.space(row)))
+    })
+}
+
+/// Deletes a space in which no service instances are left.
+async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
+    let job = controller.0.state.change(|tables| {
+        let space = visible(tables, &caller, &guid)?;
+        let (guid, name) = (space.guid.clone(), space.name.clone());
+        caller
+            .permissions(tables)
+            .must_manage_organization(tables, &space.organization)?;
+        let mut job = Job::new(JobOperation::DeleteSpace, JobResource::Gone);
+        if tables.is_in_use(&guid) {
+            let detail = format!(
+                "Deletion of space {name} failed because one or more resources within could not be deleted.\n\n\
+                 \tService instances are left in it."
+            );
+            job.fails(Fault::SpaceDeletionFailed.with(detail).entry());
+        } else {
+            tables.forget_space(&guid);
+            job.becomes(JobState::Complete);
+        }
+        Ok(tables.add_job(job))
+    })?;
+    Ok(controller.accepted(&job))
+}
+
+/// There is only the shared segment, to which nobody needs to be assigned.
+async fn isolation_segment(
+    controller: Data<CloudController>,
+    caller: Caller,
+    guid: Path<String>,
+) -> Answer {
+    controller.0.state.read(|tables| {
+        let guid = &visible(tables, &caller, &guid)?.guid;
+        let path = format!("/v3/spaces/{guid}/relationships/isolation_segment");
         Ok(ok(
-            &controller.space(space.ok_or_else(|| Refusal::no_such("Space"))?)
+            &json!({"data": null, "links": {"self": controller.link(path)}}),
         ))
     })
+}
+
+/// What a user is told whose order names a space that is not there for them.
+pub(super) fn no_such_space() -> Refusal {
+    Refusal::unprocessable("Invalid space. Ensure that the space exists and you have access to it.")
+}
+
+fn must_be_free(
+    tables: &Tables,
+    organization: &OrganizationGuid,
+    name: &str,
+) -> Result<(), Refusal> {
+    let key = SpaceKey::Name(organization.clone(), name.to_owned());
+    if tables.spaces.has(key) {
+        let organization = tables.organizations.get(organization);
+        let organization = organization.map_or("", |row| &row.name);
+        return Err(Refusal::unprocessable(format!(
+            "Name must be unique per organization. Space '{name}' already exists in '{organization}'."
+        )));
+    }
+    Ok(())
+}
+
+fn missing() -> Refusal {
+    Refusal::no_such("Space")
+}
+
+fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Space, Refusal> {
+    tables
+        .spaces
+        .get(&SpaceGuid::given(guid))
+        .filter(|row| caller.sees_space(tables, &row.guid))
+        .ok_or_else(missing)
 }
 
 impl CloudController {
@@ -66,10 +235,10 @@ impl CloudController {
         json!({
             "guid": space.guid,
             "created_at": stamp(space.created_at),
-            "updated_at": stamp(space.created_at),
+            "updated_at": stamp(space.updated_at),
             "name": space.name,
             "relationships": {"organization": relation(&space.organization), "quota": {"data": null}},
-            "metadata": metadata(),
+            "metadata": metadata(&space.metadata),
             "links": {
                 "self": self.link(&path),
                 "organization": self.link(format_args!("/v3/organizations/{}", space.organization)),

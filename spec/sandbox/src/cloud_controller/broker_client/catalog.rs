@@ -1,18 +1,28 @@
-//! A broker's catalog, and what a Cloud Controller takes of it (`spec/contracts/osb-api.md`, "What CF checks in a catalog").
+//! A broker's catalog, and what a Cloud Controller takes of it (`spec/contracts/osb-api.md`, "What CF checks in a
+//! catalog"; `spec/contracts/platform-apis.md`, "Catalog rule").
 
 mod members;
+mod metaschema;
+mod plan;
 mod problems;
+mod schemas;
+mod service;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::{Map, Value};
 
-use self::{members::Members, problems::Problems};
-use super::answer::{BrokerFailure, RawAnswer};
+use self::service::{read_service, repeated};
+use super::{
+    failure::BrokerFailure,
+    raw::{RawAnswer, Silence},
+};
 use crate::cloud_controller::model::{Feature, MaintenanceInfo};
 
-const TAGS_LIMIT: usize = 2_048;
-const PERMISSIONS: [&str; 3] = ["syslog_drain", "route_forwarding", "volume_mount"];
+pub(in crate::cloud_controller) use problems::Problems;
 
 /// A catalog in which everything is as it must be.
 #[derive(Debug)]
@@ -29,6 +39,8 @@ pub(crate) struct CatalogService {
     pub(crate) tags: Vec<String>,
     pub(crate) requires: Vec<String>,
     pub(crate) metadata: Map<String, Value>,
+    /// The id of the client that the broker's dashboard wants to have at the UAA.
+    pub(crate) dashboard_client: Option<String>,
     pub(crate) plans: Vec<CatalogPlan>,
 }
 
@@ -46,48 +58,80 @@ pub(crate) struct CatalogPlan {
     pub(crate) metadata: Map<String, Value>,
 }
 
+/// A service that an earlier catalog of the same broker had and that is still there.
+#[derive(Debug)]
+pub(crate) struct RegisteredService {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// Whether it has instances, so that it cannot go.
+    pub(crate) in_use: bool,
+    /// The plans' ids and names.
+    pub(crate) plans: Vec<(String, String)>,
+}
+
+/// Why there is no catalog.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CatalogFailure {
+    #[error(
+        "The service broker rejected the request. Status Code: {status}. Please check that the URL points to a valid \
+         service broker."
+    )]
+    Rejected { status: String },
+    #[error(
+        "The service broker returned an invalid response: expected valid JSON object in body. Please check that the \
+         URL points to a valid service broker."
+    )]
+    Malformed,
+    #[error(transparent)]
+    Broker(#[from] BrokerFailure),
+}
+
 impl Catalog {
-    pub(super) fn from_answer(answer: &RawAnswer) -> Result<Self, BrokerFailure> {
-        match answer.status.as_u16() {
-            200 => {}
-            401 => {
-                return Err(BrokerFailure::Authentication {
-                    url: answer.url.clone(),
-                });
-            }
-            408 => {
-                return Err(BrokerFailure::Timeout {
-                    url: answer.url.clone(),
-                });
-            }
-            _ => return Err(answer.error()),
-        }
-        let object = answer.object().ok_or_else(|| answer.malformed())?;
-        Self::checked(&object).map_err(|problems| BrokerFailure::InvalidCatalog {
-            problems: problems.to_string(),
+    /// The catalog that came, unread.
+    pub(super) fn answered(
+        raw: Result<RawAnswer, Silence>,
+    ) -> Result<Map<String, Value>, CatalogFailure> {
+        let raw = raw.map_err(BrokerFailure::from)?;
+        Err(match raw.status.as_u16() {
+            200 => return raw.object().ok_or(CatalogFailure::Malformed),
+            201 | 202 if raw.object().is_none() => CatalogFailure::Malformed,
+            401 => BrokerFailure::unauthenticated(&raw).into(),
+            408 => BrokerFailure::answered_timeout(&raw).into(),
+            409 | 410 | 422 => BrokerFailure::bad_response(&raw).into(),
+            400..=499 => CatalogFailure::Rejected {
+                status: raw.status_line(),
+            },
+            _ => BrokerFailure::bad_response(&raw).into(),
         })
     }
 
     /// Reads all of it before it judges: the operator gets every problem at once.
-    fn checked(object: &Map<String, Value>) -> Result<Self, Problems> {
-        let mut problems = Problems::default();
-        let services: Vec<_> = objects(object, "services", &mut problems)
+    pub(crate) fn checked(
+        object: &Map<String, Value>,
+        broker_name: &str,
+        registered: &[RegisteredService],
+    ) -> Result<Self, Problems> {
+        let mut below = Problems::default();
+        let services: Vec<_> = objects(object, &mut below)
             .into_iter()
-            .map(|service| read_service(service, &mut problems))
+            .map(|service| read_service(service, &mut below))
             .collect();
+        let mut problems = Problems::default();
         if services.is_empty() {
             problems.say("Service broker must provide at least one service");
         }
-        let every_plan = || services.iter().flat_map(|service| &service.plans);
-        problems.refuse_repeats(
-            "Service ids must be unique",
-            services.iter().map(|service| &service.id),
-        );
-        problems.refuse_repeats(
-            "Service names must be unique",
-            services.iter().map(|service| &service.name),
-        );
-        problems.refuse_repeats("Plan ids must be unique", every_plan().map(|plan| &plan.id));
+        if !repeated(services.iter().map(|service| &service.id)).is_empty() {
+            problems.say("Service ids must be unique");
+        }
+        refuse_names(&services, registered, &mut problems);
+        refuse_plan_ids(&services, broker_name, registered, &mut problems);
+        let clients = services
+            .iter()
+            .filter_map(|service| service.dashboard_client.as_ref());
+        if !repeated(clients).is_empty() {
+            problems.say("Service dashboard_client id must be unique");
+        }
+        problems.append(below);
         if problems.are_none() {
             Ok(Self { services })
         } else {
@@ -96,147 +140,90 @@ impl Catalog {
     }
 }
 
-fn read_service(object: &Map<String, Value>, problems: &mut Problems) -> CatalogService {
-    let mut found = Problems::default();
-    let mut members = Members {
-        object,
-        kind: "Service",
-        problems: &mut found,
-    };
-    let mut service = CatalogService {
-        id: members.required_text("id"),
-        name: members.required_text("name"),
-        description: members.description(),
-        features: members.features(),
-        tags: members.texts("tags"),
-        requires: members.texts("requires"),
-        metadata: members.object("metadata"),
-        plans: Vec::new(),
-    };
-    members.dashboard_client();
-    if service.tags.iter().map(String::len).sum::<usize>() > TAGS_LIMIT {
-        found.say(format_args!(
-            "Service tags must be {TAGS_LIMIT} characters or less in all"
-        ));
-    }
-    for unknown in service
-        .requires
-        .iter()
-        .filter(|permission| !PERMISSIONS.contains(&permission.as_str()))
-    {
-        found.say(format_args!(
-            "Service requires an unknown permission: '{unknown}'"
-        ));
-    }
-    let plans = objects(object, "plans", &mut found);
-    service.plans = plans
-        .into_iter()
-        .map(|plan| read_plan(plan, &mut found))
-        .collect();
-    if service.plans.is_empty() {
-        found.say("At least one plan is required");
-    }
-    found.refuse_repeats(
-        "Plan names must be unique within a service",
-        service.plans.iter().map(|plan| &plan.name),
-    );
-    problems.below(&format!("Service {}", service.name), &found);
-    service
-}
-
-fn read_plan(object: &Map<String, Value>, problems: &mut Problems) -> CatalogPlan {
-    let mut found = Problems::default();
-    let mut members = Members {
-        object,
-        kind: "Plan",
-        problems: &mut found,
-    };
-    let plan = CatalogPlan {
-        id: members.required_text("id"),
-        name: members.required_text("name"),
-        description: members.description(),
-        free: members.flag("free").unwrap_or(true),
-        bindable: members.flag("bindable"),
-        updateable: members.flag("plan_updateable"),
-        maximum_polling_duration: members.seconds("maximum_polling_duration"),
-        maintenance_info: members.maintenance_info(),
-        schemas: members.schemas(),
-        metadata: members.object("metadata"),
-    };
-    problems.below(&format!("Plan {}", plan.name), &found);
-    plan
-}
-
 fn objects<'a>(
     object: &'a Map<String, Value>,
-    key: &str,
     problems: &mut Problems,
 ) -> Vec<&'a Map<String, Value>> {
-    let items = match object.get(key) {
-        None | Some(Value::Null) => return Vec::new(),
-        Some(Value::Array(items)) => items,
-        Some(_) => {
-            problems.say(format_args!("'{key}' must be an array"));
-            return Vec::new();
-        }
-    };
+    let items = object.get("services").and_then(Value::as_array);
+    let items = items.map_or(&[][..], Vec::as_slice);
     let found: Vec<_> = items.iter().filter_map(Value::as_object).collect();
     if found.len() < items.len() {
-        problems.say(format_args!("'{key}' must hold objects only"));
+        problems.say("Service broker services must be an array of hashes");
     }
     found
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn problems(catalog: &Value) -> String {
-        Catalog::checked(catalog.as_object().unwrap())
-            .err()
-            .map(|problems| problems.to_string())
-            .unwrap_or_default()
+/// A name that another service of this broker has cannot be taken as long as that service cannot go.
+fn refuse_names(
+    services: &[CatalogService],
+    registered: &[RegisteredService],
+    problems: &mut Problems,
+) {
+    if !repeated(services.iter().map(|service| &service.name)).is_empty() {
+        problems.say("Service names must be unique within a broker");
     }
-
-    #[test]
-    fn every_problem_is_told_at_once_by_service_and_plan() {
-        let catalog = json!({"services": [{
-            "id": "redis", "name": "p.redis", "description": "Redis", "bindable": "yes", "requires": ["root"],
-            "plans": [
-                {"id": "a", "name": "small", "description": "", "maintenance_info": {"version": "1", "public": {}}},
-                {"id": "a", "name": "small", "description": "x", "schemas": {"service_instance": {"create": {
-                    "parameters": {"properties": {"x": {"$ref": "http://elsewhere"}}}}}}},
-            ],
-        }, {"id": "empty", "name": "empty", "description": "x", "bindable": true}]});
-
-        insta::assert_snapshot!(problems(&catalog), @r"
-        Service p.redis
-          Service bindable must be a boolean
-          Service requires an unknown permission: 'root'
-          Plan small
-            Plan description must not be blank
-            Plan maintenance_info contains an invalid key: 'public'
-            Plan maintenance_info version must be a semantic version
-          Plan small
-            Plan schema service_instance.create.parameters must not have external references
-          Plan names must be unique within a service: 'small' is there twice
-        Service empty
-          At least one plan is required
-        Plan ids must be unique: 'a' is there twice
-        ");
-    }
-
-    #[test]
-    fn a_catalog_without_services_is_refused() {
-        assert_eq!(
-            problems(&json!({"services": []})),
-            "Service broker must provide at least one service"
-        );
-        assert_eq!(
-            problems(&json!({})),
-            "Service broker must provide at least one service"
-        );
+    let taken: Vec<String> = registered
+        .iter()
+        .filter(|there| {
+            there.in_use
+                && services
+                    .iter()
+                    .any(|service| service.name == there.name && service.id != there.id)
+        })
+        .map(|there| format!("\"{}\"", there.name))
+        .collect();
+    if !taken.is_empty() {
+        problems.say(format!(
+            "Service names must be unique within a broker. Services with names [{}] already exist",
+            taken.join(", ")
+        ));
     }
 }
+
+fn refuse_plan_ids(
+    services: &[CatalogService],
+    broker_name: &str,
+    registered: &[RegisteredService],
+    problems: &mut Problems,
+) {
+    let mut seen: BTreeMap<&str, (&CatalogService, &CatalogPlan)> = BTreeMap::new();
+    let plans = services
+        .iter()
+        .flat_map(|service| service.plans.iter().map(move |plan| (service, plan)))
+        .filter(|(_, plan)| !plan.id.is_empty());
+    for (service, plan) in plans {
+        let unable = unable_to_register(service, plan);
+        if let Some((of, there)) = seen.insert(&plan.id, (service, plan)) {
+            problems.say(format!(
+                "{unable} because it uses the same id as another plan in the catalog (plan name '{}', service name \
+                 '{}')",
+                there.name, of.name
+            ));
+        }
+    }
+    for there in registered {
+        for (id, name) in &there.plans {
+            let Some((service, plan)) = seen.get(id.as_str()) else {
+                continue;
+            };
+            if service.id != there.id {
+                problems.say(format!(
+                    "{} because it uses the same id as an existing plan (plan name '{name}', service name '{}', \
+                     broker name '{broker_name}')",
+                    unable_to_register(service, plan),
+                    there.name
+                ));
+            }
+        }
+    }
+}
+
+fn unable_to_register(service: &CatalogService, plan: &CatalogPlan) -> String {
+    format!(
+        "Plan ids must be unique. Unable to register plan with id '{}' (plan name '{}', service name '{}')",
+        plan.id, plan.name, service.name
+    )
+}
+
+#[cfg(test)]
+mod tests;

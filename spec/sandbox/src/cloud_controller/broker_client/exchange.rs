@@ -1,11 +1,11 @@
-//! One request to a broker and its answer.
+//! One request to a broker and its answer (`spec/contracts/platform-apis.md`, "CC → broker: requests").
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, io, time::Duration};
 
 use actix_web::http::StatusCode;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::StreamExt;
-use reqwest::{Client, Method, redirect};
+use reqwest::{Client, Method, RequestBuilder, Response, redirect};
 use rustls::ClientConfig;
 use secrecy::ExposeSecret;
 use serde::Serialize;
@@ -14,21 +14,25 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    answer::{Answer, BrokerFailure, Call, Progress, RawAnswer, Silence},
-    body::{BindBody, ProvisionBody, UpdateBody},
-    catalog::Catalog,
+    any_certificate::trusting_anybody,
+    client::Identity,
+    raw::{RawAnswer, Silence},
 };
-use crate::cloud_controller::model::{BindingGuid, BrokerAddress, InstanceGuid};
+use crate::cloud_controller::{
+    conduct::{BrokerCertificates, SharedConduct},
+    model::BrokerAddress,
+};
 
 const API_VERSION: &str = "2.15";
 const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
 const REDIRECTS: usize = 10;
-const ASYNCHRONOUS: (&str, &str) = ("accepts_incomplete", "true");
 
-/// Speaks to brokers: one for all of them.
+/// Sends requests, each as the conduct of the moment has it.
 #[derive(Clone)]
-pub(crate) struct BrokerClient {
-    http: Client,
+pub(super) struct Exchanges {
+    verifying: Client,
+    trusting_anybody: Client,
+    conduct: SharedConduct,
     info_location: String,
 }
 
@@ -37,237 +41,73 @@ pub(crate) struct BrokerClient {
 #[error("could not set up the client for brokers")]
 pub struct BrokerClientError(#[source] reqwest::Error);
 
-/// On whose behalf a broker is called.
-#[derive(Clone, Debug)]
-pub(crate) struct Identity {
-    /// The user who caused the call. Nobody did when orphans are mitigated.
-    pub(crate) user: Option<String>,
-    /// The id of the request that caused the call.
-    pub(crate) request: String,
+/// What is asked of a broker.
+pub(super) struct Request<'a, B> {
+    pub(super) method: Method,
+    pub(super) path: &'a str,
+    pub(super) query: &'a [(&'a str, &'a str)],
+    pub(super) body: Option<&'a B>,
 }
 
-/// What a call is about: an instance or a binding, and what the catalog calls its service and plan.
-#[derive(Clone, Debug)]
-pub(crate) struct Target {
-    pub(crate) broker: BrokerAddress,
-    pub(crate) instance: InstanceGuid,
-    pub(crate) binding: Option<BindingGuid>,
-    pub(crate) service_id: String,
-    pub(crate) plan_id: String,
-}
-
-/// Whether the broker may take its time after it has answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
-    Asynchronous,
-    Synchronous,
-}
-
-impl BrokerClient {
-    /// A client that trusts what `tls` trusts, speaks plain HTTP too, and gives up after `timeout`.
-    pub(crate) fn new(
+impl Exchanges {
+    pub(super) fn new(
         tls: ClientConfig,
-        timeout: Duration,
+        conduct: SharedConduct,
         info_location: String,
     ) -> Result<Self, BrokerClientError> {
-        let http = Client::builder()
-            .tls_backend_preconfigured(tls)
-            .connect_timeout(timeout)
-            .timeout(timeout)
-            .redirect(redirect::Policy::limited(REDIRECTS))
-            .no_proxy()
-            .build()
-            .map_err(BrokerClientError)?;
         Ok(Self {
-            http,
+            trusting_anybody: client(trusting_anybody(tls.clone()))?,
+            verifying: client(tls)?,
+            conduct,
             info_location,
         })
     }
 
-    /// Reads the catalog.
-    pub(crate) async fn catalog(
+    pub(super) async fn send<B: Serialize>(
         &self,
         broker: &BrokerAddress,
-        identity: &Identity,
-    ) -> Result<Catalog, BrokerFailure> {
-        let answer = self
-            .send::<()>(Method::GET, broker, "/v2/catalog", &[], None, identity)
-            .await;
-        Catalog::from_answer(&answer?)
-    }
-
-    /// Orders an instance.
-    pub(crate) async fn provision(
-        &self,
-        target: &Target,
-        body: &ProvisionBody,
-        identity: &Identity,
-    ) -> Answer {
-        let raw = self
-            .call(
-                Method::PUT,
-                target,
-                "",
-                &[ASYNCHRONOUS],
-                Some(body),
-                identity,
-            )
-            .await;
-        Answer::of(Call::Provision, raw)
-    }
-
-    /// Changes an instance.
-    pub(crate) async fn update(
-        &self,
-        target: &Target,
-        body: &UpdateBody,
-        identity: &Identity,
-    ) -> Answer {
-        let raw = self
-            .call(
-                Method::PATCH,
-                target,
-                "",
-                &[ASYNCHRONOUS],
-                Some(body),
-                identity,
-            )
-            .await;
-        Answer::of(Call::Update, raw)
-    }
-
-    /// Orders a binding.
-    pub(crate) async fn bind(
-        &self,
-        target: &Target,
-        body: &BindBody,
-        identity: &Identity,
-    ) -> Answer {
-        let raw = self
-            .call(
-                Method::PUT,
-                target,
-                "",
-                &[ASYNCHRONOUS],
-                Some(body),
-                identity,
-            )
-            .await;
-        Answer::of(Call::Bind, raw)
-    }
-
-    /// Gives an instance or a binding back.
-    pub(crate) async fn delete(
-        &self,
-        target: &Target,
-        patience: Patience,
-        identity: &Identity,
-    ) -> Answer {
-        let mut query = vec![
-            ("plan_id", target.plan_id.as_str()),
-            ("service_id", &target.service_id),
-        ];
-        if patience == Patience::Asynchronous {
-            query.insert(0, ASYNCHRONOUS);
-        }
-        let raw = self
-            .call::<()>(Method::DELETE, target, "", &query, None, identity)
-            .await;
-        Answer::of(
-            if target.binding.is_some() {
-                Call::Unbind
-            } else {
-                Call::Deprovision
-            },
-            raw,
-        )
-    }
-
-    /// Asks how far an operation is.
-    pub(crate) async fn last_operation(
-        &self,
-        target: &Target,
-        operation: Option<&str>,
-        identity: &Identity,
-    ) -> Progress {
-        let mut query: Vec<_> = operation
-            .map(|operation| ("operation", operation))
-            .into_iter()
-            .collect();
-        query.extend([
-            ("plan_id", target.plan_id.as_str()),
-            ("service_id", target.service_id.as_str()),
-        ]);
-        Progress::of(
-            self.call::<()>(
-                Method::GET,
-                target,
-                "/last_operation",
-                &query,
-                None,
-                identity,
-            )
-            .await,
-        )
-    }
-
-    /// Reads an instance or a binding.
-    pub(crate) async fn fetch(&self, target: &Target, identity: &Identity) -> Answer {
-        let query = [
-            ("plan_id", target.plan_id.as_str()),
-            ("service_id", &target.service_id),
-        ];
-        Answer::of(
-            Call::Fetch,
-            self.call::<()>(Method::GET, target, "", &query, None, identity)
-                .await,
-        )
-    }
-
-    async fn call<B: Serialize>(
-        &self,
-        method: Method,
-        target: &Target,
-        below: &str,
-        query: &[(&str, &str)],
-        body: Option<&B>,
+        request: Request<'_, B>,
         identity: &Identity,
     ) -> Result<RawAnswer, Silence> {
-        let mut path = format!("/v2/service_instances/{}", target.instance);
-        if let Some(binding) = &target.binding {
-            path = format!("{path}/service_bindings/{binding}");
-        }
-        self.send(
-            method,
-            &target.broker,
-            &format!("{path}{below}"),
-            query,
-            body,
-            identity,
-        )
-        .await
-    }
-
-    async fn send<B: Serialize>(
-        &self,
-        method: Method,
-        broker: &BrokerAddress,
-        path: &str,
-        query: &[(&str, &str)],
-        body: Option<&B>,
-        identity: &Identity,
-    ) -> Result<RawAnswer, Silence> {
-        let address = format!("{}{path}", broker.url.trim_end_matches('/'));
+        let address = format!("{}{}", broker.url.trim_end_matches('/'), request.path);
         let mut url = Url::parse(&address).map_err(|_| Silence::Unreachable {
             url: address.clone(),
         })?;
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
+        if !request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(request.query);
         }
-        let mut request = self
-            .http
-            .request(method, url.clone())
-            .basic_auth(&broker.username, Some(broker.password.expose_secret()))
+        let conduct = self.conduct.now();
+        let client = match conduct.certificates {
+            BrokerCertificates::Verified => &self.verifying,
+            BrokerCertificates::Ignored => &self.trusting_anybody,
+        };
+        let mut sent = client
+            .request(request.method.clone(), url.clone())
+            .timeout(conduct.timeout)
+            .basic_auth(&broker.username, Some(broker.password.expose_secret()));
+        sent = self.with_headers(sent, identity);
+        if let Some(body) = request.body {
+            // A body of ours always serialises: its maps have text keys.
+            let text = serde_json::to_string(body).unwrap_or_default();
+            sent = sent.header("Content-Type", "application/json").body(text);
+        }
+        let silent = |error: &reqwest::Error| silence(error, url.as_str());
+        let response = sent.send().await.map_err(|error| silent(&error))?;
+        let status = StatusCode::from_u16(response.status().as_u16())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let retry_after = retry_after(&response);
+        let body = text(response).await.map_err(|error| silent(&error))?;
+        Ok(RawAnswer {
+            method: request.method,
+            url: url.into(),
+            status,
+            retry_after,
+            body,
+        })
+    }
+
+    fn with_headers(&self, request: RequestBuilder, identity: &Identity) -> RequestBuilder {
+        let request = request
             .header("X-Broker-Api-Version", API_VERSION)
             .header("X-VCAP-Request-ID", &identity.request)
             .header("X-Broker-API-Request-Identity", Uuid::new_v4().to_string())
@@ -275,61 +115,65 @@ impl BrokerClient {
             .header("X-B3-TraceId", format!("{:016x}", rand::random::<u64>()))
             .header("X-B3-SpanId", format!("{:016x}", rand::random::<u64>()))
             .header("Accept", "application/json");
-        if let Some(user) = &identity.user {
-            let user = BASE64_STANDARD.encode(json!({"user_id": user}).to_string());
-            request = request.header(
-                "X-Broker-Api-Originating-Identity",
-                format!("cloudfoundry {user}"),
-            );
-        }
-        if let Some(body) = body {
-            // A body of ours always serialises: its maps have text keys.
-            let text = serde_json::to_string(body).unwrap_or_default();
-            request = request
-                .header("Content-Type", "application/json")
-                .body(text);
-        }
-        let silent = |error: &reqwest::Error| silence(error, url.as_str());
-        let response = request.send().await.map_err(|error| silent(&error))?;
-        let status = StatusCode::from_u16(response.status().as_u16())
-            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let retry_after = response
-            .headers()
-            .get("Retry-After")
-            .and_then(|value| value.to_str().ok()?.parse().ok());
-        let mut text = Vec::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            text.extend_from_slice(&chunk.map_err(|error| silent(&error))?);
-            if text.len() > ANSWER_LIMIT {
-                text.truncate(ANSWER_LIMIT);
-                break;
-            }
-        }
-        Ok(RawAnswer {
-            url: url.into(),
-            status,
-            retry_after,
-            body: String::from_utf8_lossy(&text).into_owned(),
-        })
+        let Some(user) = &identity.user else {
+            return request;
+        };
+        let user = BASE64_STANDARD.encode(json!({"user_id": user}).to_string());
+        request.header(
+            "X-Broker-Api-Originating-Identity",
+            format!("cloudfoundry {user}"),
+        )
     }
 }
 
-fn silence(error: &reqwest::Error, url: &str) -> Silence {
-    let mut cause = error.source();
-    let mut last = error.to_string();
-    while let Some(source) = cause {
-        last = source.to_string();
-        cause = source.source();
+fn client(tls: ClientConfig) -> Result<Client, BrokerClientError> {
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(redirect::Policy::limited(REDIRECTS))
+        .no_proxy()
+        .build()
+        .map_err(BrokerClientError)
+}
+
+/// Whole seconds only; a date is as good as nothing.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let value = response.headers().get("Retry-After")?;
+    let seconds = value.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+async fn text(response: Response) -> Result<String, reqwest::Error> {
+    let mut text = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        text.extend_from_slice(&chunk?);
+        if text.len() > ANSWER_LIMIT {
+            text.truncate(ANSWER_LIMIT);
+            break;
+        }
     }
-    tracing::info!(url, error = last, "a broker did not answer");
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn silence(error: &reqwest::Error, url: &str) -> Silence {
+    let causes: Vec<&(dyn Error + 'static)> =
+        std::iter::successors(error.source(), |&cause| cause.source()).collect();
+    let cause = causes
+        .last()
+        .map_or_else(|| error.to_string(), ToString::to_string);
+    tracing::info!(url, error = cause, "a broker did not answer");
+    let nobody_there = |cause: &&(dyn Error + 'static)| {
+        let refused = cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        refused || cause.to_string().starts_with("dns error")
+    };
+    let url = url.to_owned();
     if error.is_timeout() {
-        Silence::Timeout {
-            url: url.to_owned(),
-        }
+        Silence::Timeout { url }
+    } else if causes.iter().any(nobody_there) {
+        Silence::Unreachable { url }
     } else {
-        Silence::Unreachable {
-            url: url.to_owned(),
-        }
+        Silence::Disconnected { cause }
     }
 }

@@ -40,6 +40,8 @@ guids! {
     OrganizationGuid
     SpaceGuid
     AppGuid
+    RouteGuid
+    RoleGuid
     BrokerGuid
     OfferingGuid
     PlanGuid

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BindingGuid, BrokerGuid, InstanceGuid, JobGuid};
+use super::{BindingGuid, BrokerGuid, InstanceGuid, JobGuid, Keyed};
 use crate::cloud_controller::refusal::ErrorEntry;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,6 +50,18 @@ pub(crate) enum JobOperation {
     CreateKey,
     #[serde(rename = "service_keys.delete")]
     DeleteKey,
+    #[serde(rename = "service_route_bindings.create")]
+    CreateRouteBinding,
+    #[serde(rename = "service_route_bindings.delete")]
+    DeleteRouteBinding,
+    #[serde(rename = "organization.delete")]
+    DeleteOrganization,
+    #[serde(rename = "space.delete")]
+    DeleteSpace,
+    #[serde(rename = "app.delete")]
+    DeleteApp,
+    #[serde(rename = "role.delete")]
+    DeleteRole,
 }
 
 /// What a job works on.
@@ -58,6 +70,8 @@ pub(crate) enum JobResource {
     Broker(BrokerGuid),
     Instance(InstanceGuid),
     Binding(BindingGuid),
+    /// Something that no broker knows of, and that is gone when the job is seen.
+    Gone,
 }
 
 impl Job {
@@ -83,5 +97,14 @@ impl Job {
     pub(crate) fn fails(&mut self, error: ErrorEntry) {
         self.errors = vec![error];
         self.becomes(JobState::Failed);
+    }
+}
+
+/// Jobs are found by their age.
+impl Keyed for Job {
+    type Key = Timestamp;
+
+    fn keys(&self) -> Vec<Timestamp> {
+        vec![self.created_at]
     }
 }

@@ -1,4 +1,4 @@
-//! Offerings and plans as read from catalogs, and what users have ordered of them.
+//! Offerings and plans as read from catalogs.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,10 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    AppGuid, BindingGuid, BrokerGuid, InstanceGuid, LastOperation, OfferingGuid, OrganizationGuid,
-    PlanGuid, SpaceGuid,
-};
+use super::{BrokerGuid, Keyed, Metadata, OfferingGuid, OrganizationGuid, PlanGuid};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Offering {
@@ -24,7 +21,9 @@ pub(crate) struct Offering {
     pub(crate) features: BTreeSet<Feature>,
     pub(crate) tags: Vec<String>,
     pub(crate) requires: Vec<String>,
-    pub(crate) metadata: Map<String, Value>,
+    /// What the catalog says beside what it must.
+    pub(crate) catalog_metadata: Map<String, Value>,
+    pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
 }
@@ -58,7 +57,9 @@ pub(crate) struct Plan {
     pub(crate) maximum_polling_duration: Option<Duration>,
     pub(crate) maintenance_info: Option<MaintenanceInfo>,
     pub(crate) schemas: Value,
-    pub(crate) metadata: Map<String, Value>,
+    /// What the catalog says beside what it must.
+    pub(crate) catalog_metadata: Map<String, Value>,
+    pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
 }
@@ -79,51 +80,48 @@ pub(crate) enum Visibility {
     Organizations(BTreeSet<OrganizationGuid>),
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Instance {
-    pub(crate) guid: InstanceGuid,
-    pub(crate) space: SpaceGuid,
-    pub(crate) plan: PlanGuid,
-    pub(crate) name: String,
-    pub(crate) tags: Vec<String>,
-    pub(crate) maintenance_info: Option<MaintenanceInfo>,
-    pub(crate) dashboard_url: Option<String>,
-    pub(crate) last_operation: LastOperation,
-    pub(crate) created_at: Timestamp,
-    pub(crate) updated_at: Timestamp,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Binding {
-    pub(crate) guid: BindingGuid,
-    pub(crate) instance: InstanceGuid,
-    pub(crate) name: Option<String>,
-    pub(crate) kind: BindingKind,
-    /// What the broker gave: everything that the details show. Nothing before the creation has succeeded.
-    pub(crate) details: Option<Map<String, Value>>,
-    pub(crate) last_operation: LastOperation,
-    pub(crate) created_at: Timestamp,
-    pub(crate) updated_at: Timestamp,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum BindingKind {
-    App(AppGuid),
-    Key,
-}
-
 impl Offering {
     pub(crate) fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)
     }
+
+    /// Whether its instances may be shared into other spaces.
+    pub(crate) fn is_shareable(&self) -> bool {
+        self.catalog_metadata
+            .get("shareable")
+            .and_then(Value::as_bool)
+            .unwrap_or_default()
+    }
 }
 
-impl Instance {
-    /// Whether the plan has moved on since the instance was made or upgraded.
-    pub(crate) fn upgrade_available(&self, plan: &Plan) -> bool {
-        let version =
-            |info: &Option<MaintenanceInfo>| info.as_ref().map(|info| info.version.clone());
-        plan.maintenance_info.is_some()
-            && version(&self.maintenance_info) != version(&plan.maintenance_info)
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OfferingKey {
+    Broker(BrokerGuid),
+    Name(String),
+    CatalogId(String),
+}
+
+impl Keyed for Offering {
+    type Key = OfferingKey;
+
+    fn keys(&self) -> Vec<OfferingKey> {
+        vec![
+            OfferingKey::Broker(self.broker.clone()),
+            OfferingKey::Name(self.name.clone()),
+            OfferingKey::CatalogId(self.catalog_id.clone()),
+        ]
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PlanKey {
+    Offering(OfferingGuid),
+}
+
+impl Keyed for Plan {
+    type Key = PlanKey;
+
+    fn keys(&self) -> Vec<PlanKey> {
+        vec![PlanKey::Offering(self.offering.clone())]
     }
 }

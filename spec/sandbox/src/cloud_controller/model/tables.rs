@@ -1,66 +1,135 @@
 //! All that a Cloud Controller remembers, behind one lock with one owner.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    App, AppGuid, Binding, BindingGuid, Broker, BrokerGuid, Feature, Instance, InstanceGuid, Job,
-    JobGuid, JobResource, LastOperation, Offering, OfferingGuid, OperationKind, OperationState,
-    Organization, OrganizationGuid, Plan, PlanGuid, Space, SpaceGuid,
+    App, AppGuid, AppKey, Binding, BindingGuid, BindingKey, Broker, BrokerGuid, Feature, Indexed,
+    Instance, InstanceGuid, InstanceKey, Job, JobGuid, JobResource, LastOperation, Offering,
+    OfferingGuid, OfferingKey, OperationKind, OperationState, Organization, OrganizationGuid, Plan,
+    PlanGuid, PlanKey, Role, RoleGuid, RoleKey, Route, RouteGuid, RouteKey, Space, SpaceGuid, User,
+    UserName, UserProvidedInstance, UserProvidedKey,
 };
+use crate::store::{Rows, Store, StoreError};
+
+/// How long a job can be read (`jobs.pollable_cleanup.cutoff_age_in_days`).
+const JOB_LIFE: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// The owner of the tables. Every question and every change is one step that nobody else gets in between.
-#[derive(Default)]
-pub(crate) struct State(Mutex<Tables>);
+pub(crate) struct State {
+    tables: Mutex<Tables>,
+    store: Store,
+}
 
 /// The tables. Rows point at each other by guid.
-#[derive(Default)]
 pub(crate) struct Tables {
-    pub(crate) organizations: BTreeMap<OrganizationGuid, Organization>,
-    pub(crate) spaces: BTreeMap<SpaceGuid, Space>,
-    pub(crate) apps: BTreeMap<AppGuid, App>,
-    pub(crate) brokers: BTreeMap<BrokerGuid, Broker>,
-    pub(crate) offerings: BTreeMap<OfferingGuid, Offering>,
-    pub(crate) plans: BTreeMap<PlanGuid, Plan>,
-    pub(crate) instances: BTreeMap<InstanceGuid, Instance>,
-    pub(crate) bindings: BTreeMap<BindingGuid, Binding>,
-    pub(crate) jobs: BTreeMap<JobGuid, Job>,
-    operations: u64,
+    pub(crate) organizations: Indexed<OrganizationGuid, Organization>,
+    pub(crate) spaces: Indexed<SpaceGuid, Space>,
+    pub(crate) users: Rows<UserName, User>,
+    pub(crate) roles: Indexed<RoleGuid, Role>,
+    pub(crate) apps: Indexed<AppGuid, App>,
+    pub(crate) routes: Indexed<RouteGuid, Route>,
+    pub(crate) brokers: Indexed<BrokerGuid, Broker>,
+    pub(crate) offerings: Indexed<OfferingGuid, Offering>,
+    pub(crate) plans: Indexed<PlanGuid, Plan>,
+    pub(crate) instances: Indexed<InstanceGuid, Instance>,
+    pub(crate) user_provided: Indexed<InstanceGuid, UserProvidedInstance>,
+    pub(crate) bindings: Indexed<BindingGuid, Binding>,
+    pub(crate) jobs: Indexed<JobGuid, Job>,
+    /// Feature flags that somebody set.
+    pub(crate) feature_flags: Rows<String, bool>,
+    operations: Rows<(), u64>,
 }
 
 impl State {
-    /// Looks at the tables. `look` must not block.
-    pub(crate) fn read<T>(&self, look: impl FnOnce(&Tables) -> T) -> T {
-        look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The state as it was saved last.
+    pub(crate) fn open(store: &Store) -> Result<Self, StoreError> {
+        Ok(Self {
+            tables: Mutex::new(Tables::open(store)?),
+            store: store.clone(),
+        })
     }
 
-    /// Changes the tables. `change` must not block.
+    /// Looks at the tables. `look` must not block.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&Tables) -> T) -> T {
+        look(&self.tables.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes the tables and has the change saved as one. `change` must not block.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Tables) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut tables);
+        self.store.together(|| tables.save());
+        changed
     }
 }
 
 impl Tables {
+    fn open(store: &Store) -> Result<Self, StoreError> {
+        Ok(Self {
+            organizations: Indexed::open(store, "cloud_controller.organizations")?,
+            spaces: Indexed::open(store, "cloud_controller.spaces")?,
+            users: Rows::open(store, "cloud_controller.users")?,
+            roles: Indexed::open(store, "cloud_controller.roles")?,
+            apps: Indexed::open(store, "cloud_controller.apps")?,
+            routes: Indexed::open(store, "cloud_controller.routes")?,
+            brokers: Indexed::open(store, "cloud_controller.service_brokers")?,
+            offerings: Indexed::open(store, "cloud_controller.service_offerings")?,
+            plans: Indexed::open(store, "cloud_controller.service_plans")?,
+            instances: Indexed::open(store, "cloud_controller.service_instances")?,
+            user_provided: Indexed::open(store, "cloud_controller.user_provided_instances")?,
+            bindings: Indexed::open(store, "cloud_controller.service_bindings")?,
+            jobs: Indexed::open(store, "cloud_controller.jobs")?,
+            feature_flags: Rows::open(store, "cloud_controller.feature_flags")?,
+            operations: Rows::open(store, "cloud_controller.operations")?,
+        })
+    }
+
+    fn save(&mut self) {
+        self.organizations.save();
+        self.spaces.save();
+        self.users.save();
+        self.roles.save();
+        self.apps.save();
+        self.routes.save();
+        self.brokers.save();
+        self.offerings.save();
+        self.plans.save();
+        self.instances.save();
+        self.user_provided.save();
+        self.bindings.save();
+        self.jobs.save();
+        self.feature_flags.save();
+        self.operations.save();
+    }
+
     /// A last operation that begins now.
     pub(crate) fn operation(
         &mut self,
         kind: OperationKind,
         state: OperationState,
     ) -> LastOperation {
-        self.operations += 1;
-        LastOperation::new(self.operations, kind, state)
+        let count = self.operations.get_or_insert_with((), || 0);
+        *count += 1;
+        LastOperation::new(*count, kind, state)
     }
 
-    /// Writes a new job down.
+    /// Writes a new job down, and forgets those that are too old to be asked for.
     pub(crate) fn add_job(&mut self, job: Job) -> JobGuid {
+        let limit = Timestamp::now().saturating_sub(JOB_LIFE);
+        for old in limit
+            .map(|limit| self.jobs.up_to(&limit))
+            .unwrap_or_default()
+        {
+            self.jobs.remove(&old);
+        }
         let guid = job.guid.clone();
         self.jobs.insert(guid.clone(), job);
         guid
     }
 
-    /// The last operation of an instance or a binding. Brokers have none.
+    /// The last operation of an instance or a binding. Nothing else has one.
     pub(crate) fn last_operation_mut(
         &mut self,
         resource: &JobResource,
@@ -68,7 +137,7 @@ impl Tables {
         match resource {
             JobResource::Instance(guid) => Some(&mut self.instances.get_mut(guid)?.last_operation),
             JobResource::Binding(guid) => Some(&mut self.bindings.get_mut(guid)?.last_operation),
-            JobResource::Broker(_) => None,
+            JobResource::Broker(_) | JobResource::Gone => None,
         }
     }
 
@@ -107,48 +176,123 @@ impl Tables {
             .get(&self.spaces.get(space)?.organization)
     }
 
-    /// The bindings and keys of an instance.
-    pub(crate) fn bindings_of<'a>(
-        &'a self,
-        instance: &'a InstanceGuid,
-    ) -> impl Iterator<Item = &'a Binding> {
-        self.bindings
-            .values()
-            .filter(move |binding| binding.instance == *instance)
+    /// The bindings, keys and route bindings of an instance.
+    pub(crate) fn bindings_of(&self, instance: &InstanceGuid) -> impl Iterator<Item = &Binding> {
+        self.bindings.with(BindingKey::Instance(instance.clone()))
+    }
+
+    /// The plans of an offering.
+    pub(crate) fn plans_of_offering(&self, offering: &OfferingGuid) -> impl Iterator<Item = &Plan> {
+        self.plans.with(PlanKey::Offering(offering.clone()))
     }
 
     /// The plans of a broker.
-    pub(crate) fn plans_of<'a>(&'a self, broker: &'a BrokerGuid) -> impl Iterator<Item = &'a Plan> {
-        self.plans.values().filter(move |plan| {
-            self.offering_of(plan)
-                .is_some_and(|offering| offering.broker == *broker)
-        })
+    pub(crate) fn plans_of(&self, broker: &BrokerGuid) -> impl Iterator<Item = &Plan> {
+        self.offerings
+            .with(OfferingKey::Broker(broker.clone()))
+            .flat_map(|offering| self.plans_of_offering(&offering.guid))
     }
 
     pub(crate) fn has_instances(&self, plan: &PlanGuid) -> bool {
-        self.instances
-            .values()
-            .any(|instance| instance.plan == *plan)
+        self.instances.has(InstanceKey::Plan(plan.clone()))
+    }
+
+    /// The space in which a binding is seen: that of its app, or else that of its instance.
+    pub(crate) fn space_of<'a>(&'a self, binding: &'a Binding) -> Option<&'a SpaceGuid> {
+        match &binding.kind {
+            super::BindingKind::App(app) => self.apps.get(app).map(|app| &app.space),
+            super::BindingKind::Key | super::BindingKind::Route(_) => {
+                let managed = self.instances.get(&binding.instance);
+                managed.map(|instance| &instance.space).or_else(|| {
+                    let user_provided = self.user_provided.get(&binding.instance);
+                    user_provided.map(|instance| &instance.space)
+                })
+            }
+        }
     }
 
     /// Removes a broker with its offerings and plans.
     pub(crate) fn forget_broker(&mut self, broker: &BrokerGuid) {
-        let plans: Vec<_> = self
-            .plans_of(broker)
-            .map(|plan| plan.guid.clone())
+        let offerings: Vec<_> = self
+            .offerings
+            .with(OfferingKey::Broker(broker.clone()))
+            .map(|offering| offering.guid.clone())
             .collect();
-        for plan in plans {
-            self.plans.remove(&plan);
+        for offering in offerings {
+            self.forget_offering(&offering);
         }
-        self.offerings
-            .retain(|_, offering| offering.broker != *broker);
         self.brokers.remove(broker);
     }
 
-    /// Removes an instance with its bindings.
+    /// Removes an offering with its plans and their instances.
+    pub(crate) fn forget_offering(&mut self, offering: &OfferingGuid) {
+        let plans: Vec<_> = self
+            .plans_of_offering(offering)
+            .map(|plan| plan.guid.clone())
+            .collect();
+        for plan in plans {
+            let instances: Vec<_> = self
+                .instances
+                .with(InstanceKey::Plan(plan.clone()))
+                .map(|instance| instance.guid.clone())
+                .collect();
+            for instance in instances {
+                self.forget_instance(&instance);
+            }
+            self.plans.remove(&plan);
+        }
+        self.offerings.remove(offering);
+    }
+
+    /// Removes an instance, whichever kind it is of, with its bindings.
     pub(crate) fn forget_instance(&mut self, instance: &InstanceGuid) {
-        self.bindings
-            .retain(|_, binding| binding.instance != *instance);
+        let bindings: Vec<_> = self
+            .bindings_of(instance)
+            .map(|binding| binding.guid.clone())
+            .collect();
+        for binding in bindings {
+            self.bindings.remove(&binding);
+        }
         self.instances.remove(instance);
+        self.user_provided.remove(instance);
+    }
+
+    /// Whether there are service instances in a space.
+    pub(crate) fn is_in_use(&self, space: &SpaceGuid) -> bool {
+        self.instances.has(InstanceKey::Space(space.clone()))
+            || self
+                .user_provided
+                .has(UserProvidedKey::Space(space.clone()))
+    }
+
+    /// Removes a space with the apps, routes and roles in it. There must be no service instances.
+    pub(crate) fn forget_space(&mut self, space: &SpaceGuid) {
+        let apps: Vec<_> = self
+            .apps
+            .with(AppKey::Space(space.clone()))
+            .map(|app| app.guid.clone())
+            .collect();
+        for app in apps {
+            self.apps.remove(&app);
+        }
+        for route in self.routes_of(space) {
+            self.routes.remove(&route);
+        }
+        let roles: Vec<_> = self
+            .roles
+            .with(RoleKey::Space(space.clone()))
+            .map(|role| role.guid.clone())
+            .collect();
+        for role in roles {
+            self.roles.remove(&role);
+        }
+        self.spaces.remove(space);
+    }
+
+    fn routes_of(&self, space: &SpaceGuid) -> Vec<RouteGuid> {
+        self.routes
+            .with(RouteKey::Space(space.clone()))
+            .map(|route| route.guid.clone())
+            .collect()
     }
 }

@@ -3,14 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Operation,
+    FirstAnswer, Operation,
+    first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Surroundings,
     polling::{Accepted, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, BrokerFailure, Mitigation},
-    model::{BindingGuid, Feature},
+    broker_client::{Answer, BrokerFailure, Mitigation, Patience, Target},
+    model::{BindingGuid, BindingKind, Feature},
     refusal::Fault,
 };
 
@@ -25,10 +26,28 @@ impl Operation {
     /// Has a broker create the binding.
     pub(crate) fn bind(self, binding: BindingGuid, parameters: Option<Map<String, Value>>) {
         let controller = self.controller.clone();
-        controller.start(async move { self.run_bind(&binding, parameters).await });
+        controller.start(async move { self.run_bind(&binding, parameters, Asker::job()).await });
     }
 
-    async fn run_bind(&self, guid: &BindingGuid, parameters: Option<Map<String, Value>>) {
+    /// The same; waits for the broker's first answer. `None` if the Cloud Controller stops.
+    pub(crate) async fn bind_and_wait(
+        self,
+        binding: BindingGuid,
+        parameters: Option<Map<String, Value>>,
+        patience: Patience,
+    ) -> Option<FirstAnswer> {
+        let (asker, answer) = Asker::request(patience);
+        let controller = self.controller.clone();
+        controller.start(async move { self.run_bind(&binding, parameters, asker).await });
+        answer.await.ok()
+    }
+
+    async fn run_bind(
+        &self,
+        guid: &BindingGuid,
+        parameters: Option<Map<String, Value>>,
+        mut asker: Asker,
+    ) {
         let order = self.controller.0.state.read(|tables| {
             let binding = tables.bindings.get(guid)?;
             let surroundings = Surroundings::of(tables, tables.instances.get(&binding.instance)?)?;
@@ -37,83 +56,90 @@ impl Operation {
             Some((
                 surroundings.target(Some(binding))?,
                 surroundings.bind(binding, parameters)?,
+                surroundings.offering.requires.clone(),
                 limit,
                 retrievable,
             ))
         });
-        let Some((target, body, limit, retrievable)) = order else {
+        let Some((target, body, requires, limit, retrievable)) = order else {
             return self.overtaken();
         };
-        let mitigate = || {
-            self.controller
-                .mitigate(target.clone(), self.identity.request.clone());
-        };
-        match self
-            .controller
-            .0
-            .broker_client
-            .bind(&target, &body, &self.identity)
+        let client = &self.controller.0.broker_client;
+        match client
+            .bind(&target, &body, &requires, asker.patience, &self.identity)
             .await
         {
-            Answer::Done(answer) => self.bound(guid, answer),
-            Answer::Accepted { .. } if !retrievable => {
-                self.failed(Failure::refused(
-                    "bind",
-                    &BrokerFailure::AsyncNotRetrievable,
-                ));
-                mitigate();
+            Answer::Done(answer) => {
+                self.bound(guid, answer);
+                asker.hears(FirstAnswer::Done);
             }
-            Answer::Accepted {
-                operation,
-                retry_after,
-                ..
-            } => {
+            Answer::Accepted { .. } if !retrievable => {
+                let failure = BrokerFailure::binding_not_retrievable();
+                self.failed(Failure {
+                    description: failure.to_string(),
+                    error: Fault::ServiceBindingInvalid
+                        .with(format!("The service binding is invalid: {failure}")),
+                });
+                asker.hears(FirstAnswer::Refused(failure));
+            }
+            Answer::Accepted { operation, .. } => {
+                asker.hears(FirstAnswer::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
-                    retry_after,
                     limit,
                 };
-                match self.poll(accepted, GoneMeans::PollOn).await {
-                    Ok(PollEnd::Succeeded { .. }) => {
-                        match self
-                            .controller
-                            .0
-                            .broker_client
-                            .fetch(&target, &self.identity)
-                            .await
-                        {
-                            Answer::Done(answer) => self.bound(guid, answer),
-                            Answer::Failed(failure, _) => {
-                                self.failed(Failure::refused("bind", &failure));
-                            }
-                            Answer::Accepted { .. } => {
-                                self.failed(Failure::refused(
-                                    "bind",
-                                    &BrokerFailure::AsyncNotRetrievable,
-                                ));
-                            }
-                        }
-                    }
-                    // The broker's reason stands in the last operation only, as on a real foundation.
-                    Ok(PollEnd::Failed { description }) => self.failed(Failure {
-                        description: description.unwrap_or_default(),
-                        error: Fault::UnableToPerform
-                            .with("bind could not be completed: the broker failed"),
-                    }),
-                    Ok(PollEnd::TimedOut | PollEnd::Gone) => {
-                        self.failed(Failure::timed_out("bind"));
-                        mitigate();
-                    }
-                    Err(Overtaken) => self.overtaken(),
-                }
+                self.follow_bind(guid, accepted).await;
             }
             Answer::Failed(failure, mitigation) => {
                 self.failed(Failure::refused("bind", &failure));
                 if mitigation == Mitigation::Needed {
-                    mitigate();
+                    self.mitigate_bind(&target);
+                }
+                asker.hears(FirstAnswer::Refused(failure));
+            }
+        }
+    }
+
+    async fn follow_bind(&self, guid: &BindingGuid, accepted: Accepted<'_>) {
+        let target = accepted.target;
+        match self.poll(accepted, GoneMeans::PollOn).await {
+            Ok(PollEnd::Succeeded { .. }) => {
+                let client = &self.controller.0.broker_client;
+                match client.fetch(target, &self.identity).await {
+                    Answer::Done(answer) => self.bound(guid, answer),
+                    Answer::Failed(failure, _) => self.failed(Failure::refused("bind", &failure)),
+                    Answer::Accepted { .. } => self.failed(Failure::refused(
+                        "bind",
+                        &BrokerFailure::binding_not_retrievable(),
+                    )),
                 }
             }
+            // The broker's reason stands in the last operation only, as on a real foundation.
+            Ok(PollEnd::Failed { description }) => self.failed(Failure {
+                description: description.unwrap_or_default(),
+                error: Fault::UnableToPerform
+                    .with("bind could not be completed: VCAP::CloudController::V3::LastOperationFailedState"),
+            }),
+            Ok(PollEnd::TimedOut | PollEnd::Gone) => {
+                self.failed(Failure::timed_out("bind"));
+                self.mitigate_bind(target);
+            }
+            Err(Overtaken) => self.overtaken(),
+        }
+    }
+
+    fn mitigate_bind(&self, target: &Target) {
+        let is_key = self.controller.0.state.read(|tables| {
+            let binding = target.binding.as_ref();
+            let binding = binding.and_then(|guid| tables.bindings.get(guid));
+            binding.is_some_and(|binding| binding.kind == BindingKind::Key)
+        });
+        let (target, request) = (target.clone(), self.identity.request.clone());
+        if is_key {
+            self.controller.mitigate_key(target, request);
+        } else {
+            self.controller.mitigate(target, request);
         }
     }
 

@@ -1,19 +1,26 @@
 //! Registering, changing and deleting brokers: reading the catalog and taking it over
 //! (`spec/contracts/platform-apis.md`, "Service brokers").
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{BrokerFailure, Catalog, CatalogPlan, CatalogService, Identity},
+    broker_client::{
+        Catalog, CatalogFailure, CatalogPlan, CatalogService, Identity, RegisteredService,
+    },
     model::{
-        Broker, BrokerGuid, BrokerState, JobGuid, JobState, Offering, OfferingGuid, Plan, PlanGuid,
-        Tables, Visibility,
+        Broker, BrokerGuid, BrokerState, InstanceKey, JobGuid, JobState, Metadata, Offering,
+        OfferingGuid, OfferingKey, Plan, PlanGuid, PlanKey, Tables, Visibility,
     },
     refusal::{Fault, Refusal},
 };
+
+/// What the operator should be warned of, or why the catalog was not taken over.
+pub(crate) type Synchronized = Result<Vec<String>, Refusal>;
 
 impl CloudController {
     /// Reads the catalog of a broker and takes it over. When that fails the broker becomes what `before` was, or stays
@@ -27,22 +34,8 @@ impl CloudController {
     ) {
         let controller = self.clone();
         self.start(async move {
-            let Some(address) = controller
-                .0
-                .state
-                .read(|tables| Some(tables.brokers.get(&guid)?.address.clone()))
-            else {
-                return;
-            };
-            let read = controller
-                .0
-                .broker_client
-                .catalog(&address, &identity)
-                .await;
+            let taken = controller.take_catalog(&guid, &identity).await;
             controller.0.state.change(|tables| {
-                let taken = read
-                    .map_err(|failure| refusal(&failure))
-                    .and_then(|catalog| take(tables, &guid, catalog));
                 let state = match &taken {
                     Ok(_) => BrokerState::Available,
                     Err(_) => BrokerState::SynchronizationFailed,
@@ -62,6 +55,34 @@ impl CloudController {
         });
     }
 
+    /// The same without a job, for a request that waits. When it fails, the broker becomes what `before` was, or is
+    /// forgotten. `None` if the Cloud Controller stops.
+    pub(crate) async fn synchronize_and_wait(
+        &self,
+        guid: BrokerGuid,
+        before: Option<Broker>,
+        identity: Identity,
+    ) -> Option<Synchronized> {
+        let (told, taken) = oneshot::channel();
+        let controller = self.clone();
+        self.start(async move {
+            let taken = controller.take_catalog(&guid, &identity).await;
+            controller
+                .0
+                .state
+                .change(|tables| match (&taken, before.is_some()) {
+                    (Ok(_), _) => end(tables, &guid, before, BrokerState::Available),
+                    (Err(_), true) => {
+                        end(tables, &guid, before, BrokerState::SynchronizationFailed);
+                    }
+                    (Err(_), false) => tables.forget_broker(&guid),
+                });
+            // Whoever asked may have gone.
+            let _ = told.send(taken);
+        });
+        taken.await.ok()
+    }
+
     /// Forgets a broker with its offerings and plans.
     pub(crate) fn delete_broker(&self, guid: BrokerGuid, job: JobGuid) {
         let controller = self.clone();
@@ -73,6 +94,21 @@ impl CloudController {
                 }
             });
         });
+    }
+
+    async fn take_catalog(&self, guid: &BrokerGuid, identity: &Identity) -> Synchronized {
+        let address = self
+            .0
+            .state
+            .read(|tables| Some(tables.brokers.get(guid)?.address.clone()));
+        let Some(address) = address else {
+            return Err(Refusal::no_such("Service broker"));
+        };
+        let read = self.0.broker_client.catalog(&address, identity).await;
+        let catalog = read.map_err(|failure| refusal(&failure))?;
+        self.0
+            .state
+            .change(|tables| take(tables, guid, &address.url, &catalog))
     }
 }
 
@@ -87,10 +123,11 @@ fn end(tables: &mut Tables, guid: &BrokerGuid, before: Option<Broker>, state: Br
     broker.updated_at = Timestamp::now();
 }
 
-fn refusal(failure: &BrokerFailure) -> Refusal {
+fn refusal(failure: &CatalogFailure) -> Refusal {
     let fault = match failure {
-        BrokerFailure::InvalidCatalog { .. } => Fault::CatalogInvalid,
-        _ => Fault::BrokerFailed,
+        CatalogFailure::Rejected { .. } => Fault::BrokerRequestRejected,
+        CatalogFailure::Malformed => Fault::BrokerRequestMalformed,
+        CatalogFailure::Broker(_) => Fault::BrokerFailed,
     };
     fault.with(failure.to_string())
 }
@@ -99,11 +136,27 @@ fn refusal(failure: &BrokerFailure) -> Refusal {
 fn take(
     tables: &mut Tables,
     broker: &BrokerGuid,
-    catalog: Catalog,
-) -> Result<Vec<String>, Refusal> {
-    refuse_renamed_ids(tables, broker, &catalog)?;
+    url: &str,
+    catalog: &Map<String, Value>,
+) -> Synchronized {
+    let registered = registered(tables, broker);
+    let name = tables
+        .brokers
+        .get(broker)
+        .map_or("", |broker| broker.name.as_str());
+    let catalog = Catalog::checked(catalog, name, &registered).map_err(|problems| {
+        Fault::CatalogInvalid.with(format!("Service broker catalog is invalid: \n{problems}"))
+    })?;
+    refuse_taken_plan_names(tables, broker, &catalog)?;
     let (mut offerings, mut plans) = (BTreeSet::new(), BTreeSet::new());
     for mut service in catalog.services {
+        if let Some(client) = service.dashboard_client.take() {
+            tracing::info!(
+                service.id = service.id,
+                client,
+                "a dashboard client is wanted; none is made"
+            );
+        }
         let catalog_plans = std::mem::take(&mut service.plans);
         let offering = take_offering(tables, broker, service);
         for plan in catalog_plans {
@@ -111,32 +164,62 @@ fn take(
         }
         offerings.insert(offering);
     }
-    Ok(retire(tables, broker, &offerings, &plans))
+    Ok(retire(tables, broker, url, &offerings, &plans))
 }
 
-/// A name that an offering of this broker has cannot go to another id while that offering is there.
-fn refuse_renamed_ids(
+/// What earlier catalogs of the broker left behind.
+fn registered(tables: &Tables, broker: &BrokerGuid) -> Vec<RegisteredService> {
+    let offerings = tables.offerings.with(OfferingKey::Broker(broker.clone()));
+    offerings
+        .map(|offering| RegisteredService {
+            id: offering.catalog_id.clone(),
+            name: offering.name.clone(),
+            in_use: tables
+                .plans_of_offering(&offering.guid)
+                .any(|plan| tables.has_instances(&plan.guid)),
+            plans: tables
+                .plans_of_offering(&offering.guid)
+                .map(|plan| (plan.catalog_id.clone(), plan.name.clone()))
+                .collect(),
+        })
+        .collect()
+}
+
+/// A plan cannot get the name of one that stays because it has instances.
+fn refuse_taken_plan_names(
     tables: &Tables,
     broker: &BrokerGuid,
     catalog: &Catalog,
 ) -> Result<(), Refusal> {
-    let of_broker = |offering: &&Offering| offering.broker == *broker;
     for service in &catalog.services {
-        let taken = tables
-            .offerings
-            .values()
-            .filter(of_broker)
-            .any(|offering| offering.name == service.name && offering.catalog_id != service.id);
-        if taken {
-            let detail = format!(
-                "Service broker catalog is incompatible: \nService names must be unique within a broker. Services with \
-                 names [\"{}\"] already exist",
-                service.name
-            );
-            return Err(Fault::CatalogInvalid.with(detail));
+        let known = known_offering(tables, broker, &service.id);
+        let there = known
+            .into_iter()
+            .flat_map(|offering| tables.plans_of_offering(&offering.guid));
+        for plan in there.filter(|plan| tables.has_instances(&plan.guid)) {
+            let stays = service.plans.iter().all(|new| new.id != plan.catalog_id);
+            if stays && service.plans.iter().any(|new| new.name == plan.name) {
+                let detail = format!(
+                    "Encountered an error while attempting to sync cloud controller with the service broker's \
+                     catalog: Plan names must be unique within a service. Service {} already has a plan named {}",
+                    service.name, plan.name
+                );
+                return Err(Fault::BrokerSyncFailed.with(detail));
+            }
         }
     }
     Ok(())
+}
+
+fn known_offering<'a>(
+    tables: &'a Tables,
+    broker: &BrokerGuid,
+    catalog_id: &str,
+) -> Option<&'a Offering> {
+    tables
+        .offerings
+        .with(OfferingKey::Broker(broker.clone()))
+        .find(|offering| offering.catalog_id == catalog_id)
 }
 
 fn take_offering(
@@ -144,13 +227,16 @@ fn take_offering(
     broker: &BrokerGuid,
     service: CatalogService,
 ) -> OfferingGuid {
-    let known = tables
-        .offerings
-        .values()
-        .find(|offering| offering.broker == *broker && offering.catalog_id == service.id)
-        .map(|offering| (offering.guid.clone(), offering.created_at));
+    let known = known_offering(tables, broker, &service.id).map(|offering| {
+        (
+            offering.guid.clone(),
+            offering.created_at,
+            offering.metadata.clone(),
+        )
+    });
     let now = Timestamp::now();
-    let (guid, created_at) = known.unwrap_or_else(|| (OfferingGuid::random(), now));
+    let (guid, created_at, metadata) =
+        known.unwrap_or_else(|| (OfferingGuid::random(), now, Metadata::default()));
     let offering = Offering {
         guid: guid.clone(),
         broker: broker.clone(),
@@ -161,7 +247,8 @@ fn take_offering(
         features: service.features,
         tags: service.tags,
         requires: service.requires,
-        metadata: service.metadata,
+        catalog_metadata: service.metadata,
+        metadata,
         created_at,
         updated_at: now,
     };
@@ -172,19 +259,26 @@ fn take_offering(
 fn take_plan(tables: &mut Tables, offering: &OfferingGuid, plan: CatalogPlan) -> PlanGuid {
     let known = tables
         .plans
-        .values()
-        .find(|known| known.offering == *offering && known.catalog_id == plan.id)
+        .with(PlanKey::Offering(offering.clone()))
+        .find(|known| known.catalog_id == plan.id)
         .map(|known| {
             (
                 known.guid.clone(),
                 known.created_at,
                 known.visibility.clone(),
+                known.metadata.clone(),
             )
         });
     let now = Timestamp::now();
     // A new plan is seen by admins only, until access is given.
-    let (guid, created_at, visibility) =
-        known.unwrap_or_else(|| (PlanGuid::random(), now, Visibility::Admin));
+    let (guid, created_at, visibility, metadata) = known.unwrap_or_else(|| {
+        (
+            PlanGuid::random(),
+            now,
+            Visibility::Admin,
+            Metadata::default(),
+        )
+    });
     let plan = Plan {
         guid: guid.clone(),
         offering: offering.clone(),
@@ -199,7 +293,8 @@ fn take_plan(tables: &mut Tables, offering: &OfferingGuid, plan: CatalogPlan) ->
         maximum_polling_duration: plan.maximum_polling_duration,
         maintenance_info: plan.maintenance_info,
         schemas: plan.schemas,
-        metadata: plan.metadata,
+        catalog_metadata: plan.metadata,
+        metadata,
         created_at,
         updated_at: now,
     };
@@ -211,6 +306,7 @@ fn take_plan(tables: &mut Tables, offering: &OfferingGuid, plan: CatalogPlan) ->
 fn retire(
     tables: &mut Tables,
     broker: &BrokerGuid,
+    url: &str,
     offerings: &BTreeSet<OfferingGuid>,
     plans: &BTreeSet<PlanGuid>,
 ) -> Vec<String> {
@@ -219,35 +315,50 @@ fn retire(
         .filter(|plan| !plans.contains(&plan.guid))
         .map(|plan| plan.guid.clone())
         .collect();
-    let mut kept = Vec::new();
+    let mut kept: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for guid in missing {
-        if !tables.has_instances(&guid) {
+        if !tables.instances.has(InstanceKey::Plan(guid.clone())) {
             tables.plans.remove(&guid);
-        } else if let Some(plan) = tables.plans.get_mut(&guid) {
-            plan.available = false;
-            kept.push(plan.name.clone());
+            continue;
+        }
+        let Some(plan) = tables.plans.get_mut(&guid) else {
+            continue;
+        };
+        plan.available = false;
+        let (offering, plan) = (plan.offering.clone(), plan.name.clone());
+        let service = tables.offerings.get(&offering);
+        kept.entry(service.map_or_else(String::new, |service| service.name.clone()))
+            .or_default()
+            .insert(plan);
+    }
+    let left: Vec<_> = tables
+        .offerings
+        .with(OfferingKey::Broker(broker.clone()))
+        .filter(|offering| !offerings.contains(&offering.guid))
+        .map(|offering| offering.guid.clone())
+        .collect();
+    for guid in left {
+        if tables.plans.has(PlanKey::Offering(guid.clone())) {
+            if let Some(offering) = tables.offerings.get_mut(&guid) {
+                offering.available = false;
+            }
+        } else {
+            tables.offerings.remove(&guid);
         }
     }
-    let used: BTreeSet<_> = tables
-        .plans
-        .values()
-        .map(|plan| plan.offering.clone())
-        .collect();
-    tables.offerings.retain(|guid, offering| {
-        if offering.broker != *broker || offerings.contains(guid) {
-            return true;
-        }
-        offering.available = false;
-        used.contains(guid)
-    });
     if kept.is_empty() {
         return Vec::new();
     }
+    let lines = kept.into_iter().map(|(service, plans)| {
+        let plans: Vec<_> = plans.iter().map(|plan| format!("  {plan}\n")).collect();
+        format!("{service}\n{}", plans.concat())
+    });
+    let lines: Vec<_> = lines.collect();
     vec![format!(
-        "Warning: Service plans are missing from the broker's catalog but can not be removed from Cloud Foundry while \
-         instances exist. The plans have been deactivated to prevent users from attempting to provision new instances \
-         of these plans. The broker should continue to support bind, unbind, and delete for existing instances; if \
-         these operations fail contact your broker provider.\nPlans: {}",
-        kept.join(", ")
+        "Warning: Service plans are missing from the broker's catalog ({url}/v2/catalog) but can not be removed from \
+         Cloud Foundry while instances exist. The plans have been deactivated to prevent users from attempting to \
+         provision new instances of these plans. The broker should continue to support bind, unbind, and delete for \
+         existing instances; if these operations fail contact your broker provider.\n{}",
+        lines.concat()
     )]
 }

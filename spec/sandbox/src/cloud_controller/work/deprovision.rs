@@ -1,17 +1,19 @@
-//! Deleting an instance: first its bindings and keys, then itself.
+//! Deleting an instance: first its bindings and keys, then itself. Its last operation becomes the delete when the broker
+//! has taken it; a create that the broker is at goes on when the broker refuses.
 
 use super::{
-    Operation,
+    FirstAnswer, Operation,
+    first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Surroundings,
     polling::{Accepted, GoneMeans, PollEnd},
     unbind::Unbound,
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, Patience},
+    broker_client::{Answer, BrokerFailure, BrokerFault, Patience},
     model::{
         BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
-        OperationState,
+        OperationState, Tables,
     },
     refusal::Fault,
 };
@@ -20,59 +22,53 @@ impl Operation {
     /// Has the broker delete the instance.
     pub(crate) fn deprovision(self, instance: InstanceGuid) {
         let controller = self.controller.clone();
-        controller.start(async move { self.run_deprovision(&instance).await });
+        controller.start(async move {
+            match self.delete_bindings(&instance).await {
+                Ok(()) => self.run_deprovision(&instance, Asker::job()).await,
+                Err(reasons) => self.bindings_left(&instance, &reasons),
+            }
+        });
     }
 
-    async fn run_deprovision(&self, guid: &InstanceGuid) {
-        if let Err(reasons) = self.delete_bindings(guid).await {
-            let name = self
-                .controller
-                .0
-                .state
-                .read(|tables| Some(tables.instances.get(guid)?.name.clone()));
-            let name = name.unwrap_or_default();
-            let detail = format!(
-                "Deletion of service instance {name} failed because one or more associated resources could not be \
-                 deleted.\n\n{}",
-                reasons.join("\n")
-            );
-            return self.failed(Failure {
-                description: detail.clone(),
-                error: Fault::DeprovisionFailed.with(detail),
-            });
-        }
+    /// The same without looking at bindings; waits for the broker's first answer. `None` if the Cloud Controller stops.
+    pub(crate) async fn deprovision_and_wait(
+        self,
+        instance: InstanceGuid,
+        patience: Patience,
+    ) -> Option<FirstAnswer> {
+        let (asker, answer) = Asker::request(patience);
+        let controller = self.controller.clone();
+        controller.start(async move { self.run_deprovision(&instance, asker).await });
+        answer.await.ok()
+    }
+
+    async fn run_deprovision(&self, guid: &InstanceGuid, mut asker: Asker) {
         let order = self.controller.0.state.read(|tables| {
-            let surroundings = Surroundings::of(tables, tables.instances.get(guid)?)?;
+            let instance = tables.instances.get(guid)?;
+            let surroundings = Surroundings::of(tables, instance)?;
             Some((
                 surroundings.target(None)?,
                 surroundings.plan.maximum_polling_duration,
+                instance.name.clone(),
             ))
         });
-        let Some((target, limit)) = order else {
+        let Some((target, limit, name)) = order else {
             return self.overtaken();
         };
-        let remove = || {
-            self.succeeded(None, |tables| {
-                tables.instances.remove(guid);
-            });
-        };
-        match self
-            .controller
-            .0
-            .broker_client
-            .delete(&target, Patience::Asynchronous, &self.identity)
-            .await
-        {
-            Answer::Done(_) => remove(),
-            Answer::Accepted {
-                operation,
-                retry_after,
-                ..
-            } => {
+        let remove = || self.succeeded(None, |tables| tables.forget_instance(guid));
+        let client = &self.controller.0.broker_client;
+        match client.delete(&target, asker.patience, &self.identity).await {
+            Answer::Done(_) => {
+                self.takes_over(OperationKind::Delete, OperationState::InProgress);
+                remove();
+                asker.hears(FirstAnswer::Done);
+            }
+            Answer::Accepted { operation, .. } => {
+                self.takes_over(OperationKind::Delete, OperationState::InProgress);
+                asker.hears(FirstAnswer::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
-                    retry_after,
                     limit,
                 };
                 match self.poll(accepted, GoneMeans::Success).await {
@@ -84,8 +80,54 @@ impl Operation {
                     Err(Overtaken) => self.overtaken(),
                 }
             }
-            Answer::Failed(failure, _) => self.failed(Failure::refused("delete", &failure)),
+            Answer::Failed(failure, _) => {
+                self.delete_refused(&name, &failure);
+                asker.hears(FirstAnswer::Refused(failure));
+            }
         }
+    }
+
+    fn delete_refused(&self, name: &str, failure: &BrokerFailure) {
+        let mut told = Failure::delete_refused(name, failure);
+        if failure.fault == BrokerFault::Concurrency {
+            let detail = format!("An operation for service instance {name} is in progress.");
+            told = Failure {
+                error: Fault::AsyncInstanceOperationInProgress.with(detail.clone()),
+                description: detail,
+            };
+        }
+        self.delete_failed(told);
+    }
+
+    fn bindings_left(&self, guid: &InstanceGuid, reasons: &[String]) {
+        let name = self
+            .controller
+            .0
+            .state
+            .read(|tables| Some(tables.instances.get(guid)?.name.clone()));
+        let detail = format!(
+            "Deletion of service instance {} failed because one or more associated resources could not be \
+             deleted.\n\n{}",
+            name.unwrap_or_default(),
+            reasons.join("\n")
+        );
+        self.delete_failed(Failure {
+            description: detail.clone(),
+            error: Fault::DeprovisionFailed.with(detail),
+        });
+    }
+
+    /// An operation that the broker is at, such as a create, stays the instance's last one.
+    fn delete_failed(&self, failure: Failure) {
+        let other_goes_on = self.controller.0.state.change(|tables| {
+            let last = tables.last_operation_mut(&self.resource);
+            last.is_some_and(|last| last.id != self.id && last.is_running())
+        });
+        if other_goes_on {
+            return self.failed_without_trace(&failure.error);
+        }
+        self.takes_over(OperationKind::Delete, OperationState::InProgress);
+        self.failed(failure);
     }
 
     /// Deletes all bindings and keys. One that the broker refuses or takes its time for is a reason to give up.
@@ -101,14 +143,10 @@ impl Operation {
             let Some(unbind) = self.begin_unbind(&guid) else {
                 continue;
             };
-            match unbind.run_unbind(&guid).await {
+            match unbind.run_unbind(&guid, Patience::Asynchronous).await {
                 Unbound::Gone => {}
-                Unbound::Begun => {
-                    reasons.push(format!(
-                        "\tAn operation for the service binding {guid} is in progress."
-                    ));
-                }
-                Unbound::Refused(failure) => reasons.push(format!("\t{failure}")),
+                Unbound::Begun => reasons.push(format!("\t{}", self.in_progress(&guid))),
+                Unbound::Refused(told, _) => reasons.push(format!("\t{told}")),
             }
         }
         if reasons.is_empty() {
@@ -118,15 +156,31 @@ impl Operation {
         }
     }
 
+    fn in_progress(&self, binding: &BindingGuid) -> String {
+        self.controller.0.state.read(|tables| {
+            let between = names(tables, binding);
+            match between {
+                Some((Some(app), instance)) => format!(
+                    "An operation for the service binding between app {app} and service instance {instance} is in \
+                     progress."
+                ),
+                Some((None, instance)) => format!(
+                    "An operation for a service binding of service instance {instance} is in progress."
+                ),
+                None => format!("An operation for the service binding {binding} is in progress."),
+            }
+        })
+    }
+
     fn begin_unbind(&self, guid: &BindingGuid) -> Option<Self> {
         self.controller.0.state.change(|tables| {
-            let operation = tables.operation(OperationKind::Delete, OperationState::InProgress);
-            let id = operation.id;
-            let binding = tables.bindings.get_mut(guid)?;
-            binding.last_operation = operation;
-            let kind = match binding.kind {
+            let id = tables
+                .operation(OperationKind::Delete, OperationState::InProgress)
+                .id;
+            let kind = match tables.bindings.get(guid)?.kind {
                 BindingKind::App(_) => JobOperation::DeleteBinding,
                 BindingKind::Key => JobOperation::DeleteKey,
+                BindingKind::Route(_) => JobOperation::DeleteRouteBinding,
             };
             let resource = JobResource::Binding(guid.clone());
             let job = tables.add_job(Job::new(kind, resource.clone()));
@@ -138,4 +192,14 @@ impl Operation {
             })
         })
     }
+}
+
+/// The app and the instance that a binding binds.
+fn names(tables: &Tables, binding: &BindingGuid) -> Option<(Option<String>, String)> {
+    let binding = tables.bindings.get(binding)?;
+    let app = match &binding.kind {
+        BindingKind::App(app) => Some(tables.apps.get(app)?.name.clone()),
+        BindingKind::Key | BindingKind::Route(_) => None,
+    };
+    Some((app, tables.instances.get(&binding.instance)?.name.clone()))
 }

@@ -6,7 +6,7 @@ use super::orders::Surroundings;
 use crate::cloud_controller::{
     CloudController,
     broker_client::{Answer, Identity, Target},
-    model::{Feature, Instance, Tables},
+    model::{Binding, Feature, Instance, Tables},
     refusal::{Fault, Refusal},
 };
 
@@ -21,6 +21,16 @@ impl Tables {
         let surroundings = Surroundings::of(self, instance)?;
         if surroundings.offering.has(Feature::InstancesRetrievable) {
             surroundings.target(None)
+        } else {
+            None
+        }
+    }
+
+    /// How the broker knows a binding, if the offering lets its bindings be asked for.
+    pub(crate) fn fetchable_binding(&self, binding: &Binding) -> Option<Target> {
+        let surroundings = Surroundings::of(self, self.instances.get(&binding.instance)?)?;
+        if surroundings.offering.has(Feature::BindingsRetrievable) {
+            surroundings.target(Some(binding))
         } else {
             None
         }

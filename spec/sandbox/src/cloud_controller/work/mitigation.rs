@@ -12,26 +12,26 @@ impl CloudController {
     /// Deletes an instance or binding that nobody knows of, again and again until the broker takes it or the attempts
     /// are used up. A 202 counts as done.
     pub(crate) fn mitigate(&self, target: Target, request: String) {
+        self.start_mitigation(target, Patience::Asynchronous, request);
+    }
+
+    /// The same for a service key, for which brokers are never given time.
+    pub(super) fn mitigate_key(&self, target: Target, request: String) {
+        self.start_mitigation(target, Patience::Synchronous, request);
+    }
+
+    fn start_mitigation(&self, target: Target, patience: Patience, request: String) {
         let controller = self.clone();
         self.start(async move {
-            controller
-                .delete_orphan(
-                    &target,
-                    Identity {
-                        user: None,
-                        request,
-                    },
-                )
-                .await;
+            let nobody = Identity {
+                user: None,
+                request,
+            };
+            controller.delete_orphan(&target, patience, nobody).await;
         });
     }
 
-    async fn delete_orphan(&self, target: &Target, nobody: Identity) {
-        let patience = if target.binding.is_some() {
-            Patience::Synchronous
-        } else {
-            Patience::Asynchronous
-        };
+    async fn delete_orphan(&self, target: &Target, patience: Patience, nobody: Identity) {
         for attempt in 1..=ATTEMPTS {
             match self.0.broker_client.delete(target, patience, &nobody).await {
                 Answer::Done(_) | Answer::Accepted { .. } => return,
@@ -39,7 +39,11 @@ impl CloudController {
                     tracing::warn!(instance.id = %target.instance, attempt, %failure, "orphan not deleted yet");
                 }
             }
-            tokio::time::sleep(self.0.settings.brokers.mitigation_delay * 2_u32.pow(attempt)).await;
+            if attempt < ATTEMPTS {
+                let pause = self.conduct().mitigation_delay * 2_u32.pow(attempt);
+                tokio::time::sleep(pause).await;
+            }
         }
+        tracing::error!(instance.id = %target.instance, "orphan given up");
     }
 }

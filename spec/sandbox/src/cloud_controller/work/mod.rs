@@ -1,21 +1,36 @@
 //! What jobs do. Each is a task of its own, which ends when its work is done, when another operation overtakes it or
 //! when the Cloud Controller stops.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `operation`, `polling`, `first_answer` | what all operations of instances and bindings have in common |
+//! | `provision`, `update`, `deprovision`, `bind`, `unbind` | one operation each |
+//! | `orders` | what a broker is told |
+//! | `fetch` | questions that a user waits for |
+//! | `mitigation` | deleting what nobody knows of |
+//! | `brokers` | catalogs |
+//! | `quota` | how much organizations and spaces may order |
 
 mod bind;
 mod brokers;
 mod deprovision;
 mod fetch;
+mod first_answer;
 mod mitigation;
 mod operation;
 mod orders;
 mod polling;
 mod provision;
+mod quota;
 mod unbind;
 mod update;
 
 use super::CloudController;
 
+pub(crate) use first_answer::FirstAnswer;
 pub(crate) use operation::Operation;
+pub(crate) use provision::NewInstance;
+pub(crate) use quota::{QuotaExceeded, must_be_allowed, must_have_room};
 pub(crate) use update::Change;
 
 impl CloudController {

@@ -2,8 +2,11 @@
 
 use crate::cloud_controller::{
     CloudController,
-    broker_client::Identity,
-    model::{JobGuid, JobResource, JobState, OperationState, Tables},
+    broker_client::{BrokerFailure, Identity},
+    model::{
+        JobGuid, JobOperation, JobResource, JobState, LastOperation, OperationKind, OperationState,
+        Tables,
+    },
     refusal::{Fault, Refusal},
 };
 
@@ -33,6 +36,19 @@ pub(super) struct Failure {
 pub(super) struct Overtaken;
 
 impl Operation {
+    /// Becomes the operation of its row: what went on there before is overtaken. `None` if the row is gone.
+    pub(super) fn takes_over(&self, kind: OperationKind, state: OperationState) -> Option<()> {
+        self.controller.0.state.change(|tables| {
+            let last = tables.last_operation_mut(&self.resource)?;
+            if last.id == self.id {
+                last.becomes(state, None);
+            } else {
+                *last = LastOperation::new(self.id, kind, state);
+            }
+            Some(())
+        })
+    }
+
     /// Notes that the broker has begun, and later how far it is.
     pub(super) fn progress(&self, description: Option<String>) -> Result<(), Overtaken> {
         self.note(OperationState::InProgress, description, |_| {})?;
@@ -66,12 +82,27 @@ impl Operation {
         }
     }
 
-    /// Ends without effect, because another operation has begun.
+    /// Ends badly and leaves the row as it is.
+    pub(super) fn failed_without_trace(&self, error: &Refusal) {
+        self.job_fails(error);
+    }
+
+    /// Ends without effect, because another operation has begun or the row is gone.
     pub(super) fn overtaken(&self) {
-        self.job_fails(
-            &Fault::UnableToPerform
-                .with("The operation was ended by a later one on the same resource"),
-        );
+        let error = self.controller.0.state.change(|tables| {
+            let verb = tables
+                .jobs
+                .get(&self.job)
+                .map_or("update", |job| verb(job.operation));
+            match tables.last_operation_mut(&self.resource) {
+                Some(later) => Fault::UnableToPerform.with(format!(
+                    "{verb} could not be completed: {} in progress",
+                    word(later.kind)
+                )),
+                None => gone(&self.resource),
+            }
+        });
+        self.job_fails(&error);
     }
 
     /// Changes the row if this is still its operation.
@@ -106,4 +137,78 @@ impl Operation {
             }
         });
     }
+}
+
+impl Failure {
+    /// The time for polling is up.
+    pub(super) fn timed_out(verb: &str) -> Self {
+        Self {
+            description: format!("Service Broker failed to {verb} within the required time."),
+            error: Fault::JobTimeout.with("The job execution has timed out."),
+        }
+    }
+
+    /// The broker, asked how far it is, said that it had failed.
+    pub(super) fn told(verb: &str, description: Option<String>) -> Self {
+        let description = description.unwrap_or_default();
+        Self {
+            error: Fault::UnableToPerform
+                .with(format!("{verb} could not be completed: {description}")),
+            description,
+        }
+    }
+
+    /// The broker refused, or its answer made no sense.
+    pub(super) fn refused(verb: &str, reason: &impl ToString) -> Self {
+        Self::told(verb, Some(reason.to_string()))
+    }
+
+    /// The same for a delete, whose texts name what was to be deleted.
+    pub(super) fn delete_refused(instance_name: &str, failure: &BrokerFailure) -> Self {
+        Self::refused(
+            "delete",
+            &format!("Service instance {instance_name}: {failure}"),
+        )
+    }
+}
+
+fn verb(operation: JobOperation) -> &'static str {
+    match operation {
+        JobOperation::CreateInstance
+        | JobOperation::CreateBinding
+        | JobOperation::CreateKey
+        | JobOperation::CreateRouteBinding => "create",
+        JobOperation::DeleteInstance
+        | JobOperation::DeleteBinding
+        | JobOperation::DeleteKey
+        | JobOperation::DeleteRouteBinding
+        | JobOperation::DeleteBroker
+        | JobOperation::DeleteOrganization
+        | JobOperation::DeleteSpace
+        | JobOperation::DeleteApp
+        | JobOperation::DeleteRole => "delete",
+        JobOperation::UpdateInstance
+        | JobOperation::UpdateBroker
+        | JobOperation::SynchronizeCatalog => "update",
+    }
+}
+
+fn word(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Create => "create",
+        OperationKind::Update => "update",
+        OperationKind::Delete => "delete",
+    }
+}
+
+fn gone(resource: &JobResource) -> Refusal {
+    let detail = match resource {
+        JobResource::Instance(guid) => {
+            format!("The service instance could not be found: {guid}.")
+        }
+        JobResource::Binding(guid) => format!("The binding could not be found: {guid}"),
+        JobResource::Broker(guid) => format!("The service broker could not be found: {guid}"),
+        JobResource::Gone => "The resource could not be found".to_owned(),
+    };
+    Fault::ResourceNotFound.with(detail)
 }

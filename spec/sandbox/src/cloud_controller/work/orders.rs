@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 use super::Change;
 use crate::cloud_controller::{
     broker_client::{BindBody, Context, PreviousValues, ProvisionBody, Target, UpdateBody},
-    model::{Binding, BindingKind, Instance, MaintenanceInfo, Offering, Plan, Tables},
+    model::{
+        Binding, BindingKind, Instance, MaintenanceInfo, Offering, Plan, RouteGuid, SHARED_DOMAIN,
+        Tables,
+    },
 };
 
 /// The name under which the Cloud Controller reads the credentials of service keys.
@@ -53,7 +56,7 @@ impl<'a> Surroundings<'a> {
             space_guid: context.space_guid.clone(),
             context: Context {
                 instance_name: Some(self.instance.name.clone()),
-                instance_annotations: Some(Map::new()),
+                instance_annotations: Some(self.instance.metadata.prefixed_annotations()),
                 ..context
             },
             parameters,
@@ -106,11 +109,17 @@ impl<'a> Surroundings<'a> {
     ) -> Option<BindBody> {
         let context = self.context()?;
         let (app_guid, bind_resource) = match &binding.kind {
-            BindingKind::App(app) => (
-                Some(app.to_string()),
-                json!({"app_guid": app, "space_guid": self.instance.space, "app_annotations": {}}),
-            ),
+            BindingKind::App(app) => {
+                let app = self.tables.apps.get(app)?;
+                let resource = json!({
+                    "app_guid": app.guid,
+                    "space_guid": app.space,
+                    "app_annotations": app.metadata.prefixed_annotations(),
+                });
+                (Some(app.guid.to_string()), resource)
+            }
             BindingKind::Key => (None, json!({"credential_client_id": KEY_CLIENT})),
+            BindingKind::Route(route) => (None, json!({"route": self.route(route)?})),
         };
         Some(BindBody {
             service_id: self.offering.catalog_id.clone(),
@@ -120,6 +129,12 @@ impl<'a> Surroundings<'a> {
             context,
             parameters,
         })
+    }
+
+    /// A route as a broker is told of it: host, domain and path.
+    fn route(&self, guid: &RouteGuid) -> Option<String> {
+        let route = self.tables.routes.get(guid)?;
+        Some(format!("{}.{SHARED_DOMAIN}{}", route.host, route.path))
     }
 
     /// The context without what belongs to the instance, as a bind has it.
@@ -132,8 +147,8 @@ impl<'a> Surroundings<'a> {
             space_guid: space.guid.to_string(),
             organization_name: organization.name.clone(),
             space_name: space.name.clone(),
-            organization_annotations: Map::new(),
-            space_annotations: Map::new(),
+            organization_annotations: organization.metadata.prefixed_annotations(),
+            space_annotations: space.metadata.prefixed_annotations(),
             instance_name: None,
             instance_annotations: None,
         })

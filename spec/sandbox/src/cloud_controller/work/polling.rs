@@ -2,14 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{
-    Operation,
-    operation::{Failure, Overtaken},
-};
-use crate::cloud_controller::{
-    broker_client::{Progress, Target},
-    refusal::Fault,
-};
+use super::{Operation, operation::Overtaken};
+use crate::cloud_controller::broker_client::{Progress, Target};
 
 const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 
@@ -18,8 +12,6 @@ pub(super) struct Accepted<'a> {
     pub(super) target: &'a Target,
     /// What the broker wants to be asked with.
     pub(super) operation: Option<&'a str>,
-    /// How long the broker wants to be left alone.
-    pub(super) retry_after: Option<Duration>,
     /// The limit that the plan sets.
     pub(super) limit: Option<Duration>,
 }
@@ -45,20 +37,15 @@ pub(super) enum GoneMeans {
 }
 
 impl Operation {
-    /// Polls at once, and then at the interval of the Cloud Controller or the broker's, whichever is longer.
+    /// Polls at once, and then at the interval of the Cloud Controller or the broker's, whichever is longer. The
+    /// conduct may change meanwhile.
     pub(super) async fn poll(
         &self,
         accepted: Accepted<'_>,
         gone: GoneMeans,
     ) -> Result<PollEnd, Overtaken> {
-        let conduct = &self.controller.0.settings.brokers;
-        let limit = accepted
-            .limit
-            .map_or(conduct.maximum_polling_duration, |limit| {
-                limit.min(conduct.maximum_polling_duration)
-            });
         let begun = Instant::now();
-        let mut retry_after = accepted.retry_after;
+        let mut pauses = Pauses::default();
         self.progress(None)?;
         loop {
             let client = &self.controller.0.broker_client;
@@ -71,20 +58,22 @@ impl Operation {
                 }
                 Progress::Failed { description } => return Ok(PollEnd::Failed { description }),
                 Progress::Gone if gone == GoneMeans::Success => return Ok(PollEnd::Gone),
-                Progress::Gone => {}
                 Progress::Running {
                     description,
-                    retry_after: asked,
+                    retry_after,
                 } => {
                     self.progress(description)?;
-                    retry_after = asked.or(retry_after);
+                    pauses.asked = retry_after.or(pauses.asked);
                 }
-                Progress::Unclear { retry_after: asked } => retry_after = asked.or(retry_after),
+                Progress::Gone | Progress::Unclear => {}
             }
-            let pause = conduct
-                .polling_interval
-                .max(retry_after.unwrap_or_default())
-                .min(LONGEST_PAUSE);
+            let conduct = self.controller.conduct();
+            let limit = accepted
+                .limit
+                .map_or(conduct.maximum_polling_duration, |limit| {
+                    limit.min(conduct.maximum_polling_duration)
+                });
+            let pause = pauses.next(conduct.polling_interval, conduct.polling_factor);
             if begun.elapsed() + pause > limit {
                 return Ok(PollEnd::TimedOut);
             }
@@ -95,31 +84,49 @@ impl Operation {
     }
 }
 
-impl Failure {
-    /// The time for polling is up.
-    pub(super) fn timed_out(verb: &str) -> Self {
-        Self {
-            description: format!("Service Broker failed to {verb} within the required time."),
-            error: Fault::JobTimeout.with("The job execution has timed out."),
-        }
-    }
+/// The pauses between polls.
+#[derive(Default)]
+struct Pauses {
+    /// What the broker last asked for.
+    asked: Option<Duration>,
+    made: i32,
+}
 
-    /// The broker, asked how far it is, said that it had failed.
-    pub(super) fn told(verb: &str, description: Option<String>) -> Self {
-        let description = description.unwrap_or_default();
-        Self {
-            error: Fault::UnableToPerform
-                .with(format!("{verb} could not be completed: {description}")),
-            description,
-        }
+impl Pauses {
+    /// At least the interval, at most a day; each is longer than the one before by the factor.
+    fn next(&mut self, interval: Duration, factor: f64) -> Duration {
+        let base = interval
+            .max(self.asked.unwrap_or_default())
+            .min(LONGEST_PAUSE);
+        let grown = base.as_secs_f64() * factor.powi(self.made);
+        self.made = self.made.saturating_add(1);
+        Duration::try_from_secs_f64(grown)
+            .unwrap_or(LONGEST_PAUSE)
+            .min(LONGEST_PAUSE)
     }
+}
 
-    /// The broker refused, or its answer made no sense.
-    pub(super) fn refused(verb: &str, reason: &impl ToString) -> Self {
-        let reason = reason.to_string();
-        Self {
-            error: Fault::UnableToPerform.with(format!("{verb} could not be completed: {reason}")),
-            description: reason,
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_the_longer_of_both_wishes_and_grow() {
+        let minute = Duration::from_mins(1);
+        let mut pauses = Pauses::default();
+        assert_eq!(pauses.next(minute, 1.0), minute);
+        assert_eq!(pauses.next(minute, 1.0), minute);
+        pauses.asked = Some(Duration::from_secs(5));
+        assert_eq!(pauses.next(minute, 1.0), minute, "not more often");
+        pauses.asked = Some(Duration::from_mins(2));
+        assert_eq!(pauses.next(minute, 1.0), Duration::from_mins(2));
+        pauses.asked = Some(Duration::from_hours(48));
+        assert_eq!(pauses.next(minute, 1.0), LONGEST_PAUSE);
+
+        let mut growing = Pauses::default();
+        let pauses: Vec<_> = (0..4)
+            .map(|_| growing.next(minute, 1.5).as_millis())
+            .collect();
+        assert_eq!(pauses, [60_000, 90_000, 135_000, 202_500]);
     }
 }

@@ -1,28 +1,64 @@
-//! Creating an instance. Its row stands before the broker is called.
+//! Creating an instance.
 
 use serde_json::{Map, Value};
 
 use super::{
-    Operation,
-    operation::Failure,
+    FirstAnswer, Operation,
+    first_answer::Asker,
+    operation::{Failure, Overtaken},
     orders::Surroundings,
     polling::{Accepted, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, Mitigation, Target},
-    model::{Feature, InstanceGuid, OperationState, Tables},
+    broker_client::{Answer, BrokerFailure, Mitigation, Patience, Target},
+    model::{BrokerMetadata, Feature, Instance, InstanceGuid, OperationState, Tables},
 };
+
+/// A new instance, and when its row is written.
+pub(crate) enum NewInstance {
+    /// The row stands already.
+    Stored(InstanceGuid),
+    /// When the broker has answered, whatever it said.
+    StoredWhenAnswered(Box<Instance>),
+    /// When the broker has done it or begun. Otherwise there is none.
+    StoredWhenAccepted(Box<Instance>),
+}
 
 impl Operation {
     /// Has a broker create the instance.
-    pub(crate) fn provision(self, instance: InstanceGuid, parameters: Option<Map<String, Value>>) {
+    pub(crate) fn provision(self, instance: NewInstance, parameters: Option<Map<String, Value>>) {
         let controller = self.controller.clone();
-        controller.start(async move { self.run_provision(&instance, parameters).await });
+        controller.start(async move {
+            self.run_provision(instance, parameters, Asker::job()).await;
+        });
     }
 
-    async fn run_provision(&self, guid: &InstanceGuid, parameters: Option<Map<String, Value>>) {
+    /// The same; waits for the broker's first answer. `None` if the Cloud Controller stops.
+    pub(crate) async fn provision_and_wait(
+        self,
+        instance: NewInstance,
+        parameters: Option<Map<String, Value>>,
+        patience: Patience,
+    ) -> Option<FirstAnswer> {
+        let (asker, answer) = Asker::request(patience);
+        let controller = self.controller.clone();
+        controller.start(async move { self.run_provision(instance, parameters, asker).await });
+        answer.await.ok()
+    }
+
+    async fn run_provision(
+        &self,
+        new: NewInstance,
+        parameters: Option<Map<String, Value>>,
+        mut asker: Asker,
+    ) {
         let order = self.controller.0.state.read(|tables| {
-            let surroundings = Surroundings::of(tables, tables.instances.get(guid)?)?;
+            let instance = match &new {
+                NewInstance::Stored(guid) => tables.instances.get(guid)?,
+                NewInstance::StoredWhenAnswered(instance)
+                | NewInstance::StoredWhenAccepted(instance) => instance,
+            };
+            let surroundings = Surroundings::of(tables, instance)?;
             let (target, body) = (
                 surroundings.target(None)?,
                 surroundings.provision(parameters)?,
@@ -32,49 +68,79 @@ impl Operation {
         let Some((target, body, limit)) = order else {
             return self.overtaken();
         };
-        match self
-            .controller
-            .0
-            .broker_client
-            .provision(&target, &body, &self.identity)
+        let client = &self.controller.0.broker_client;
+        match client
+            .provision(&target, &body, asker.patience, &self.identity)
             .await
         {
             Answer::Done(answer) => {
-                self.succeeded(None, |tables| note_dashboard(tables, guid, &answer));
+                self.store(new);
+                self.succeeded(None, |tables| {
+                    note_answer(tables, &target.instance, &answer);
+                });
+                asker.hears(FirstAnswer::Done);
             }
             Answer::Accepted {
                 operation,
                 body: answer,
-                retry_after,
             } => {
+                self.store(new);
                 self.controller
                     .0
                     .state
-                    .change(|tables| note_dashboard(tables, guid, &answer));
+                    .change(|tables| note_answer(tables, &target.instance, &answer));
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
-                    retry_after,
                     limit,
                 };
-                self.follow_provision(guid, accepted).await;
+                let noted = self.progress(None);
+                asker.hears(FirstAnswer::Begun);
+                match noted {
+                    Ok(()) => self.follow_provision(accepted).await,
+                    Err(Overtaken) => self.overtaken(),
+                }
             }
             Answer::Failed(failure, mitigation) => {
-                self.failed(Failure::refused("provision", &failure));
+                self.provision_refused(new, &failure);
                 if mitigation == Mitigation::Needed {
                     self.controller
                         .mitigate(target, self.identity.request.clone());
                 }
+                asker.hears(FirstAnswer::Refused(failure));
             }
         }
     }
 
-    async fn follow_provision(&self, guid: &InstanceGuid, accepted: Accepted<'_>) {
+    fn store(&self, new: NewInstance) {
+        match new {
+            NewInstance::Stored(_) => {}
+            NewInstance::StoredWhenAnswered(instance)
+            | NewInstance::StoredWhenAccepted(instance) => {
+                self.controller.0.state.change(|tables| {
+                    tables.instances.insert(instance.guid.clone(), *instance);
+                });
+            }
+        }
+    }
+
+    fn provision_refused(&self, new: NewInstance, failure: &BrokerFailure) {
+        let failure = Failure::refused("provision", failure);
+        if matches!(new, NewInstance::StoredWhenAccepted(_)) {
+            return self.failed_without_trace(&failure.error);
+        }
+        self.store(new);
+        self.failed(failure);
+    }
+
+    async fn follow_provision(&self, accepted: Accepted<'_>) {
         let target = accepted.target.clone();
         match self.poll(accepted, GoneMeans::PollOn).await {
             Ok(PollEnd::Succeeded { description }) => {
                 let fetched = self.fetched_instance(&target).await;
-                self.succeeded(description, |tables| note_dashboard(tables, guid, &fetched));
+                self.succeeded(description, |tables| {
+                    note_answer(tables, &target.instance, &fetched);
+                });
             }
             Ok(PollEnd::Failed { description }) => {
                 self.failed(Failure::told("create managed", description));
@@ -84,7 +150,7 @@ impl Operation {
                 self.controller
                     .mitigate(target, self.identity.request.clone());
             }
-            Err(super::operation::Overtaken) => self.overtaken(),
+            Err(Overtaken) => self.overtaken(),
         }
     }
 
@@ -111,17 +177,26 @@ impl Operation {
     }
 }
 
-/// Writes down where the dashboard is, and at the end of a create the version that the instance was made with.
-pub(super) fn note_dashboard(
-    tables: &mut Tables,
-    guid: &InstanceGuid,
-    answer: &Map<String, Value>,
-) {
+/// Writes down where the dashboard is, and what else the broker wants to be known of the instance.
+pub(super) fn note_answer(tables: &mut Tables, guid: &InstanceGuid, answer: &Map<String, Value>) {
     let Some(instance) = tables.instances.get_mut(guid) else {
         return;
     };
     if let Some(url) = answer.get("dashboard_url").and_then(Value::as_str) {
         instance.dashboard_url = Some(url.to_owned());
+    }
+    if let Some(metadata) = answer.get("metadata").and_then(Value::as_object) {
+        let members = |key: &str| {
+            metadata
+                .get(key)
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default()
+        };
+        instance.broker_metadata = Some(BrokerMetadata {
+            labels: members("labels"),
+            attributes: members("attributes"),
+        });
     }
     if instance.last_operation.state == OperationState::Succeeded {
         instance.updated_at = jiff::Timestamp::now();

@@ -1,16 +1,18 @@
-//! Deleting a binding or a key.
+//! Deleting a binding or a key. Its last operation becomes the delete when the broker has taken it, or failed to.
 
 use std::time::Duration;
 
 use super::{
-    Operation,
+    FirstAnswer, Operation,
+    first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Surroundings,
     polling::{Accepted, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, BrokerFailure, Patience, Target},
-    model::{BindingGuid, Tables},
+    broker_client::{Answer, BrokerFailure, BrokerFault, Patience, Target},
+    model::{BindingGuid, OperationKind, OperationState, Tables},
+    refusal::Fault,
 };
 
 /// What came of asking a broker to delete a binding.
@@ -19,8 +21,8 @@ pub(super) enum Unbound {
     Gone,
     /// The broker is at it. Polling goes on by itself.
     Begun,
-    /// The broker refused.
-    Refused(BrokerFailure),
+    /// The broker refused. What the user is told, and why.
+    Refused(String, BrokerFailure),
 }
 
 impl Operation {
@@ -28,51 +30,77 @@ impl Operation {
     pub(crate) fn unbind(self, binding: BindingGuid) {
         let controller = self.controller.clone();
         controller.start(async move {
-            self.run_unbind(&binding).await;
+            self.run_unbind(&binding, Patience::Asynchronous).await;
         });
     }
 
+    /// The same; waits for the broker's first answer. `None` if the Cloud Controller stops.
+    pub(crate) async fn unbind_and_wait(
+        self,
+        binding: BindingGuid,
+        patience: Patience,
+    ) -> Option<FirstAnswer> {
+        let (mut asker, answer) = Asker::request(patience);
+        let controller = self.controller.clone();
+        controller.start(async move {
+            let first = match self.run_unbind(&binding, patience).await {
+                Unbound::Gone => FirstAnswer::Done,
+                Unbound::Begun => FirstAnswer::Begun,
+                Unbound::Refused(_, failure) => FirstAnswer::Refused(failure),
+            };
+            asker.hears(first);
+        });
+        answer.await.ok()
+    }
+
     /// Deletes the binding as far as one answer of the broker goes.
-    pub(super) async fn run_unbind(&self, guid: &BindingGuid) -> Unbound {
+    pub(super) async fn run_unbind(&self, guid: &BindingGuid, patience: Patience) -> Unbound {
         let order = self.controller.0.state.read(|tables| {
             let binding = tables.bindings.get(guid)?;
-            let surroundings = Surroundings::of(tables, tables.instances.get(&binding.instance)?)?;
+            let instance = tables.instances.get(&binding.instance)?;
+            let surroundings = Surroundings::of(tables, instance)?;
             Some((
                 surroundings.target(Some(binding))?,
                 surroundings.plan.maximum_polling_duration,
+                instance.name.clone(),
             ))
         });
-        let Some((target, limit)) = order else {
+        let Some((target, limit, instance_name)) = order else {
             self.overtaken();
             return Unbound::Gone;
         };
-        match self
-            .controller
-            .0
-            .broker_client
-            .delete(&target, Patience::Asynchronous, &self.identity)
-            .await
-        {
+        let client = &self.controller.0.broker_client;
+        match client.delete(&target, patience, &self.identity).await {
             Answer::Done(_) => {
+                self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 self.succeeded(None, |tables| remove(tables, guid));
                 Unbound::Gone
             }
-            Answer::Accepted {
-                operation,
-                retry_after,
-                ..
-            } => {
+            Answer::Accepted { operation, .. } => {
+                self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 let (follower, guid) = (self.clone(), guid.clone());
                 self.controller.start(async move {
                     follower
-                        .follow_unbind(&guid, &target, operation.as_deref(), retry_after, limit)
+                        .follow_unbind(&guid, &target, operation.as_deref(), limit)
                         .await;
                 });
                 Unbound::Begun
             }
+            Answer::Failed(failure, _) if failure.fault == BrokerFault::Concurrency => {
+                let told = "The service broker rejected the request due to an operation being in progress for the \
+                            service binding.";
+                self.failed_without_trace(
+                    &Fault::UnableToPerform.with(format!("unbind could not be completed: {told}")),
+                );
+                Unbound::Refused(told.to_owned(), failure)
+            }
             Answer::Failed(failure, _) => {
-                self.failed(Failure::refused("unbind", &failure));
-                Unbound::Refused(failure)
+                let told = format!(
+                    "Service broker failed to delete service binding for instance {instance_name}: {failure}"
+                );
+                self.takes_over(OperationKind::Delete, OperationState::InProgress);
+                self.failed(Failure::refused("unbind", &told));
+                Unbound::Refused(told, failure)
             }
         }
     }
@@ -82,21 +110,14 @@ impl Operation {
         guid: &BindingGuid,
         target: &Target,
         operation: Option<&str>,
-        retry_after: Option<Duration>,
         limit: Option<Duration>,
     ) {
-        match self
-            .poll(
-                Accepted {
-                    target,
-                    operation,
-                    retry_after,
-                    limit,
-                },
-                GoneMeans::Success,
-            )
-            .await
-        {
+        let accepted = Accepted {
+            target,
+            operation,
+            limit,
+        };
+        match self.poll(accepted, GoneMeans::Success).await {
             Ok(PollEnd::Succeeded { .. } | PollEnd::Gone) => {
                 self.succeeded(None, |tables| remove(tables, guid));
             }

@@ -4,15 +4,16 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Operation,
+    FirstAnswer, Operation,
+    first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Surroundings,
     polling::{Accepted, GoneMeans, PollEnd},
-    provision::note_dashboard,
+    provision::note_answer,
 };
 use crate::cloud_controller::{
-    broker_client::Answer,
-    model::{Instance, InstanceGuid, PlanGuid, Tables},
+    broker_client::{Answer, Patience},
+    model::{Instance, InstanceGuid, MaintenanceInfo, MetadataChange, PlanGuid, Tables},
 };
 
 /// What a user wants changed. Absent means as it is.
@@ -24,6 +25,8 @@ pub(crate) struct Change {
     pub(crate) plan: Option<PlanGuid>,
     /// The version to upgrade to.
     pub(crate) maintenance_version: Option<String>,
+    /// Labels and annotations.
+    pub(crate) metadata: MetadataChange,
 }
 
 impl Change {
@@ -37,13 +40,18 @@ impl Change {
         let Some(instance) = tables.instances.get_mut(guid) else {
             return;
         };
+        // As the broker was told: the version alone.
         if self.plan.is_some() || self.maintenance_version.is_some() {
-            instance.maintenance_info = info;
+            instance.maintenance_info = info.map(|info| MaintenanceInfo {
+                description: None,
+                ..info
+            });
         }
         let Instance {
             name,
             tags,
             plan,
+            metadata,
             updated_at,
             ..
         } = instance;
@@ -53,6 +61,7 @@ impl Change {
         if let Some(new) = &self.name {
             name.clone_from(new);
         }
+        metadata.apply(&self.metadata);
         if let Some(new) = &self.tags {
             tags.clone_from(new);
         }
@@ -64,10 +73,23 @@ impl Operation {
     /// Has the broker change the instance.
     pub(crate) fn update(self, instance: InstanceGuid, change: Change) {
         let controller = self.controller.clone();
-        controller.start(async move { self.run_update(&instance, &change).await });
+        controller.start(async move { self.run_update(&instance, &change, Asker::job()).await });
     }
 
-    async fn run_update(&self, guid: &InstanceGuid, change: &Change) {
+    /// The same; waits for the broker's first answer. `None` if the Cloud Controller stops.
+    pub(crate) async fn update_and_wait(
+        self,
+        instance: InstanceGuid,
+        change: Change,
+        patience: Patience,
+    ) -> Option<FirstAnswer> {
+        let (asker, answer) = Asker::request(patience);
+        let controller = self.controller.clone();
+        controller.start(async move { self.run_update(&instance, &change, asker).await });
+        answer.await.ok()
+    }
+
+    async fn run_update(&self, guid: &InstanceGuid, change: &Change, mut asker: Asker) {
         let order = self.controller.0.state.read(|tables| {
             let surroundings = Surroundings::of(tables, tables.instances.get(guid)?)?;
             let (target, body) = (surroundings.target(None)?, surroundings.update(change)?);
@@ -79,35 +101,37 @@ impl Operation {
         let apply = |description: Option<String>, answer: Map<String, Value>| {
             self.succeeded(description, |tables| {
                 change.apply_to(tables, guid);
-                note_dashboard(tables, guid, &answer);
+                note_answer(tables, guid, &answer);
             });
         };
-        match self
-            .controller
-            .0
-            .broker_client
-            .update(&target, &body, &self.identity)
+        let client = &self.controller.0.broker_client;
+        match client
+            .update(&target, &body, asker.patience, &self.identity)
             .await
         {
-            Answer::Done(answer) => apply(None, answer),
+            Answer::Done(answer) => {
+                apply(None, answer);
+                asker.hears(FirstAnswer::Done);
+            }
             Answer::Accepted {
                 operation,
-                retry_after,
                 body: answer,
             } => {
                 // Polls name the plan that the instance is to have.
                 target.plan_id = body.plan_id;
+                self.controller
+                    .0
+                    .state
+                    .change(|tables| note_answer(tables, guid, &answer));
+                asker.hears(FirstAnswer::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
-                    retry_after,
                     limit,
                 };
                 match self.poll(accepted, GoneMeans::PollOn).await {
                     Ok(PollEnd::Succeeded { description }) => {
-                        let mut fetched = self.fetched_instance(&target).await;
-                        fetched.extend(answer);
-                        apply(description, fetched);
+                        apply(description, self.fetched_instance(&target).await);
                     }
                     Ok(PollEnd::Failed { description }) => {
                         self.failed(Failure::told("update", description));
@@ -118,7 +142,10 @@ impl Operation {
                     Err(Overtaken) => self.overtaken(),
                 }
             }
-            Answer::Failed(failure, _) => self.failed(Failure::refused("update", &failure)),
+            Answer::Failed(failure, _) => {
+                self.failed(Failure::refused("update", &failure));
+                asker.hears(FirstAnswer::Refused(failure));
+            }
         }
     }
 }

@@ -1,16 +1,19 @@
 //! Answers, with the headers that a real Director sends. The content type is no guide to the
 //! content: much of the JSON comes as HTML.
 
+use std::time::SystemTime;
+
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
     http::{
-        StatusCode,
-        header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
+        Method, StatusCode,
+        header::{CONTENT_TYPE, LOCATION, LastModified, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
     },
 };
+use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::director::ids::TaskId;
+use crate::director::{FrontEnd, ids::TaskId};
 
 const HTML: &str = "text/html;charset=utf-8";
 const JSON: &str = "application/json";
@@ -47,9 +50,12 @@ pub(super) fn html_bytes(status: StatusCode, body: Vec<u8>) -> Unfinished {
     Unfinished { response, body }
 }
 
-/// A log.
-pub(super) fn plain(body: Vec<u8>) -> HttpResponse {
-    start(StatusCode::OK, "text/plain;charset=utf-8").body(body)
+/// A part of a log, or the whole, which was last written to at this time.
+pub(super) fn log(status: StatusCode, body: Vec<u8>, written_at: Timestamp) -> Unfinished {
+    let mut response = start(status, "text/plain;charset=utf-8");
+    let written_at = SystemTime::from(written_at);
+    response.insert_header(LastModified(written_at.into()));
+    Unfinished { response, body }
 }
 
 /// What the router says to a path that it does not know, before any authentication.
@@ -68,15 +74,20 @@ pub(super) fn no_content() -> HttpResponse {
         .finish()
 }
 
-/// Work has begun: where its task is, as an absolute location built from what the caller called us.
-pub(super) fn task_begun(request: &HttpRequest, task: TaskId) -> HttpResponse {
+/// Work has begun: where its task is, as an absolute location built from what the caller called us. With nothing
+/// between them a caller that did not GET is told so, as HTTP/1.1 can.
+pub(super) fn task_begun(request: &HttpRequest, front_end: FrontEnd, task: TaskId) -> HttpResponse {
     let connection = request.connection_info();
     let location = format!(
         "{}://{}/tasks/{task}",
         connection.scheme(),
         connection.host()
     );
-    html_bytes(StatusCode::FOUND, Vec::new())
+    let status = match front_end {
+        FrontEnd::None if request.method() != Method::GET => StatusCode::SEE_OTHER,
+        FrontEnd::None | FrontEnd::Nginx => StatusCode::FOUND,
+    };
+    html_bytes(status, Vec::new())
         .header((LOCATION, location))
         .finish()
 }

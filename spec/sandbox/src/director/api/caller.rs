@@ -6,9 +6,14 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header::AUTHORIZATION, web::Data};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use secrecy::{ExposeSecret, zeroize::Zeroizing};
+use subtle::ConstantTimeEq;
 
 use super::Refusal;
-use crate::director::{Director, deployments::Deployment, ids::TeamName, tasks::Task};
+use crate::director::{
+    Director, LocalUser, UserManagement, deployments::Deployment, ids::TeamName, tasks::Task,
+};
 
 /// An authenticated caller.
 pub(super) struct Caller {
@@ -16,6 +21,8 @@ pub(super) struct Caller {
     pub(super) user: String,
     /// The teams that it administers.
     pub(super) teams: BTreeSet<TeamName>,
+    /// The teams whose things it may read.
+    read_teams: BTreeSet<TeamName>,
     reach: Reach,
     uuid: String,
 }
@@ -29,31 +36,47 @@ enum Reach {
 }
 
 impl Caller {
-    /// The caller of a request. A missing, wrong, expired or refresh token is none, as are basic credentials.
+    /// The caller of a request. A missing, wrong, expired or refresh token is none, and so are credentials of the
+    /// kind that this Director is not set up for.
     pub(super) fn of(request: &HttpRequest) -> Result<Self, Refusal> {
-        let refusal = || Refusal::NotAuthenticated {
-            path: request.path().to_owned(),
+        let caller = || {
+            let director = request.app_data::<Data<Director>>()?;
+            let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
+            let (scheme, credentials) = header.split_once(' ')?;
+            let (scheme, credentials) = (scheme.to_ascii_lowercase(), credentials.trim());
+            match (&director.inner.settings.user_management, scheme.as_str()) {
+                (UserManagement::Uaa, "bearer") => Self::with_token(director, credentials),
+                (UserManagement::Local(users), "basic") => {
+                    Self::with_password(users, credentials, &director.inner.settings.uuid)
+                }
+                _ => None,
+            }
         };
-        let director = request.app_data::<Data<Director>>().ok_or_else(refusal)?;
-        let header = request.headers().get(AUTHORIZATION).ok_or_else(refusal)?;
-        let (scheme, token) = header
-            .to_str()
-            .ok()
-            .and_then(|header| header.split_once(' '))
-            .ok_or_else(refusal)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(refusal());
-        }
-        let token = director
-            .inner
-            .tokens
-            .verify(token.trim())
-            .map_err(|_| refusal())?;
-        Ok(Self::with_scopes(
-            token.subject,
-            &token.scopes,
-            &director.inner.settings.uuid,
-        ))
+        caller().ok_or_else(|| Refusal::NotAuthenticated {
+            path: request.path().to_owned(),
+        })
+    }
+
+    fn with_token(director: &Director, token: &str) -> Option<Self> {
+        let token = director.inner.tokens.verify(token).ok()?;
+        let uuid = &director.inner.settings.uuid;
+        Some(Self::with_scopes(token.subject, &token.scopes, uuid))
+    }
+
+    /// A user whom the Director knows itself may do everything.
+    fn with_password(users: &[LocalUser], credentials: &str, uuid: &str) -> Option<Self> {
+        let decoded = Zeroizing::new(BASE64_STANDARD.decode(credentials).ok()?);
+        let colon = decoded.iter().position(|byte| *byte == b':')?;
+        let (name, password) = (&decoded[..colon], &decoded[colon + 1..]);
+        let user = users.iter().find(|user| user.name.as_bytes() == name)?;
+        let known = user.password.expose_secret().as_bytes();
+        bool::from(known.ct_eq(password)).then(|| Self {
+            user: user.name.clone(),
+            teams: BTreeSet::new(),
+            read_teams: BTreeSet::new(),
+            reach: Reach::Admin,
+            uuid: uuid.to_owned(),
+        })
     }
 
     fn with_scopes(user: String, scopes: &BTreeSet<String>, uuid: &str) -> Self {
@@ -68,14 +91,17 @@ impl Caller {
         } else {
             Reach::Nothing
         };
-        let teams = scopes
-            .iter()
-            .filter_map(|scope| scope.strip_prefix("bosh.teams.")?.strip_suffix(".admin"))
-            .map(|team| team.to_owned().into())
-            .collect();
+        let teams_with = |right: &str| {
+            let suffix = format!(".{right}");
+            let teams = scopes
+                .iter()
+                .filter_map(|scope| scope.strip_prefix("bosh.teams.")?.strip_suffix(&suffix));
+            teams.map(|team| team.to_owned().into()).collect()
+        };
         Self {
             user,
-            teams,
+            teams: teams_with("admin"),
+            read_teams: teams_with("read"),
             reach,
             uuid: uuid.to_owned(),
         }
@@ -91,10 +117,21 @@ impl Caller {
         self.reach == Reach::Admin
     }
 
+    /// The teams whose tasks, deployments and configs it sees.
+    pub(super) fn teams_seen(&self) -> Vec<TeamName> {
+        self.teams.union(&self.read_teams).cloned().collect()
+    }
+
+    /// Whether it sees what belongs to one of these teams.
+    pub(super) fn reads_of(&self, teams: &[TeamName]) -> bool {
+        let is_seen = |team| self.teams.contains(team) || self.read_teams.contains(team);
+        self.reads_all() || teams.iter().any(is_seen)
+    }
+
     /// Lists may be asked for by everybody with any right here; they show what may be seen.
     pub(super) fn may_list(&self) -> Result<(), Refusal> {
         self.granted(
-            self.reads_all() || !self.teams.is_empty(),
+            self.reads_all() || !self.teams.is_empty() || !self.read_teams.is_empty(),
             Self::read_scopes,
         )
     }
@@ -114,10 +151,7 @@ impl Caller {
 
     /// Reading one deployment.
     pub(super) fn may_read(&self, deployment: &Deployment) -> Result<(), Refusal> {
-        self.granted(
-            self.reads_all() || deployment.belongs_to(&self.teams),
-            Self::read_scopes,
-        )
+        self.granted(self.reads_of(&deployment.teams), Self::read_scopes)
     }
 
     /// Changing one deployment, and reading its secrets' names.
@@ -130,17 +164,18 @@ impl Caller {
 
     /// Reading a task.
     pub(super) fn may_read_task(&self, task: &Task) -> Result<(), Refusal> {
-        self.granted(self.reads_all() || self.sees(task), Self::read_scopes)
+        self.granted(self.reads_of(&task.teams), Self::read_scopes)
     }
 
     /// Cancelling a task, and reading its log.
     pub(super) fn may_change_task(&self, task: &Task) -> Result<(), Refusal> {
-        self.granted(self.is_admin() || self.sees(task), Self::admin_scopes)
+        let owns = task.teams.iter().any(|team| self.teams.contains(team));
+        self.granted(self.is_admin() || owns, Self::admin_scopes)
     }
 
     /// Looking a task up by its id, which is refused in words of its own.
     pub(super) fn may_look_up_task(&self, task: &Task) -> Result<(), Refusal> {
-        if self.reads_all() || self.sees(task) {
+        if self.reads_of(&task.teams) {
             Ok(())
         } else {
             Err(Refusal::TaskScopes(self.read_scopes()))
@@ -155,12 +190,8 @@ impl Caller {
 
     /// Reading something that one team owns, or nobody.
     pub(super) fn may_read_of(&self, owner: Option<&TeamName>) -> Result<(), Refusal> {
-        let owns = owner.is_some_and(|team| self.teams.contains(team));
-        self.granted(self.reads_all() || owns, Self::read_scopes)
-    }
-
-    fn sees(&self, task: &Task) -> bool {
-        task.teams.iter().any(|team| self.teams.contains(team))
+        let is_seen = owner.is_some_and(|team| self.reads_of(std::slice::from_ref(team)));
+        self.granted(self.reads_all() || is_seen, Self::read_scopes)
     }
 
     fn granted(&self, granted: bool, needed: fn(&Self) -> Vec<String>) -> Result<(), Refusal> {

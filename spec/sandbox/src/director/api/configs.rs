@@ -7,12 +7,14 @@ use actix_web::{
 };
 use odb_adapter_sdk::yaml;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Refusal, answer, caller::Caller};
 use crate::director::{
     Director,
+    audit::{Deed, Doer},
     configs::{Config, ConfigFilter, ConfigView, NewConfig, Owners},
+    deploy::{DiffLine, document_changes},
     ids::ConfigId,
 };
 
@@ -90,12 +92,55 @@ pub(super) async fn post(
     if let Some(latest) = director.inner.configs.latest(&new.kind, &new.name) {
         caller.may_change_of(latest.team.as_ref())?;
     }
+    let (kind, name) = (new.kind.clone(), new.name.clone());
     let view = director
         .inner
         .configs
         .post(new)
         .map_err(Refusal::StaleConfig)?;
+    record(&director, &caller, "create", &kind, &name);
     Ok(answer::json_as_html(StatusCode::CREATED, &view))
+}
+
+/// What new content of a config would change, or what has changed between two versions.
+pub(super) async fn diff(
+    director: Data<Director>,
+    caller: Caller,
+    body: Bytes,
+) -> Result<HttpResponse, Refusal> {
+    caller.may_create()?;
+    let document = json_object(&body)?;
+    let versions =
+        ["from", "to"].map(|end| document.get(end).and_then(|end| end.get("id")?.as_str()));
+    let (from, before, after) = if let [Some(from), Some(to)] = versions {
+        let before = version_to_diff(&director, &caller, from)?;
+        let after = version_to_diff(&director, &caller, to)?;
+        (Some(from.to_owned()), before, after)
+    } else {
+        let is_text = |key| document.get(key).is_some_and(Value::is_string);
+        if !(is_text("type") && is_text("name") && is_text("content")) {
+            return Err(Refusal::BadConfigDiff);
+        }
+        let new = new_config(&body, &caller)?;
+        let latest = director.inner.configs.latest(&new.kind, &new.name);
+        let before = match &latest {
+            Some(latest) => {
+                caller.may_read_of(latest.team.as_ref())?;
+                hash(&latest.content)?
+            }
+            None => Map::new(),
+        };
+        let from = latest.map(|latest| latest.id.to_string());
+        (from, before, hash(&new.content)?)
+    };
+    let lines = document_changes(&before, &after);
+    let lines: Vec<_> = lines.iter().map(DiffLine::view).collect();
+    let mut shown = Map::new();
+    if let Some(from) = from {
+        shown.insert("from".to_owned(), json!({"id": from}));
+    }
+    shown.insert("diff".to_owned(), json!(lines));
+    Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
 /// Deletes all versions of a config.
@@ -114,9 +159,10 @@ pub(super) async fn delete(
         caller.may_change_of(latest.team.as_ref())?;
     }
     if configs.delete(&kind, &name) {
+        record(&director, &caller, "delete", &kind, &name);
         Ok(answer::no_content())
     } else {
-        Err(Refusal::NoEndpoint {
+        Err(Refusal::NothingThere {
             path: request.path().to_owned(),
         })
     }
@@ -133,12 +179,24 @@ pub(super) async fn delete_version(
     let (config, _) = version(&director, &id)?;
     caller.may_change_of(config.team.as_ref())?;
     if director.inner.configs.delete_version(config.id) {
+        record(&director, &caller, "delete", &config.kind, &config.name);
         Ok(answer::no_content())
     } else {
-        Err(Refusal::NoEndpoint {
+        Err(Refusal::NothingThere {
             path: request.path().to_owned(),
         })
     }
+}
+
+/// What becomes of configs is part of the audit.
+fn record(director: &Director, caller: &Caller, action: &'static str, kind: &str, name: &str) {
+    let doer = Doer {
+        user: &caller.user,
+        task: None,
+        deployment: None,
+    };
+    let deed = Deed::new(action, format!("config/{kind}")).named(&name);
+    director.inner.audit.record(&doer, deed);
 }
 
 fn version(director: &Director, id: &str) -> Result<(Config, ConfigView), Refusal> {
@@ -147,21 +205,42 @@ fn version(director: &Director, id: &str) -> Result<(Config, ConfigView), Refusa
         .ok_or_else(|| Refusal::NoSuchConfig(id.to_owned()))
 }
 
-fn new_config(body: &Bytes, caller: &Caller) -> Result<NewConfig, Refusal> {
+fn version_to_diff(
+    director: &Director,
+    caller: &Caller,
+    id: &str,
+) -> Result<Map<String, Value>, Refusal> {
+    let found = ConfigId::parse(id).and_then(|id| director.inner.configs.find(id));
+    let (config, _) = found.ok_or_else(|| Refusal::NoConfigToDiff(id.to_owned()))?;
+    caller.may_read_of(config.team.as_ref())?;
+    hash(&config.content)
+}
+
+/// The content of a config.
+fn hash(content: &str) -> Result<Map<String, Value>, Refusal> {
+    match yaml::from_str(content).map_err(Refusal::ConfigNotYaml)? {
+        Value::Object(content) => Ok(content),
+        _ => Err(Refusal::ConfigNotAHash),
+    }
+}
+
+fn json_object(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let document: Value = serde_json::from_slice(body).map_err(|_| {
         let start: String = String::from_utf8_lossy(body).chars().take(QUOTED).collect();
         Refusal::NotJson(start)
     })?;
-    let Value::Object(document) = document else {
-        return Err(Refusal::NotAJsonObject);
-    };
+    match document {
+        Value::Object(document) => Ok(document),
+        _ => Err(Refusal::NotAJsonObject),
+    }
+}
+
+fn new_config(body: &Bytes, caller: &Caller) -> Result<NewConfig, Refusal> {
+    let document = json_object(body)?;
     let kind = text(&document, "type")?;
     let name = text(&document, "name")?;
     let content = text(&document, "content")?;
-    let parsed: Value = yaml::from_str(&content).map_err(Refusal::ConfigNotYaml)?;
-    if !parsed.is_object() {
-        return Err(Refusal::ConfigNotAHash);
-    }
+    hash(&content)?;
     let expected_latest = match document.get("expected_latest_id") {
         None | Some(Value::Null) => None,
         Some(Value::String(id)) => Some(id.clone()),

@@ -1,24 +1,29 @@
 //! Deployments: list, show, deploy, delete, and the variables of one.
 
+use std::collections::BTreeMap;
+
 use actix_web::{
     HttpRequest, HttpResponse,
     http::StatusCode,
     web::{Bytes, Data, Path, Query},
 };
-use odb_adapter_sdk::yaml;
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
     Refusal, answer,
     caller::Caller,
-    submission::{Submission, context_id, deployment, submit},
+    submission::{SentManifest, Submission, context_id, deployment, is_set, submit},
 };
 use crate::director::{
     Director,
-    deploy::{DeleteOrder, DeployOrder, Force},
+    deploy::{
+        DeleteOrder, DeployOptions, DeployOrder, DiskWish, Extent, Force, SilentAgents, SkipDrain,
+        UpdateOverrides, VmWish,
+    },
     deployments::Deployment,
-    ids::{DeploymentName, TeamName},
+    ids::{ConfigId, DeploymentName, TeamName},
     tasks::{TaskKind, Work},
 };
 
@@ -35,9 +40,30 @@ pub(super) struct Exclusions {
     lock: Option<String>,
 }
 
+/// How a manifest is to be deployed.
+#[derive(Default, Deserialize)]
+pub(super) struct DeploySwitches {
+    recreate: Option<String>,
+    recreate_persistent_disks: Option<String>,
+    recreate_vms_created_before: Option<String>,
+    fix: Option<String>,
+    dry_run: Option<String>,
+    skip_drain: Option<String>,
+    canaries: Option<String>,
+    max_in_flight: Option<String>,
+    context: Option<String>,
+}
+
 #[derive(Deserialize)]
 pub(super) struct DeleteOptions {
     force: Option<String>,
+}
+
+/// The configs that a call pins, as a diff gave them.
+#[derive(Deserialize)]
+struct Context {
+    cloud_config_ids: Vec<Value>,
+    runtime_config_ids: Vec<Value>,
 }
 
 /// Deployments that the caller may see, by name.
@@ -47,9 +73,14 @@ pub(super) async fn list(
     exclusions: Query<Exclusions>,
 ) -> Result<HttpResponse, Refusal> {
     caller.may_list()?;
+    let mut view = ListView {
+        director: &director,
+        exclusions: &exclusions,
+        configs: BTreeMap::new(),
+    };
     let shown = director.inner.deployments.map(|name, row| {
         let visible = caller.reads_all() || row.belongs_to(&caller.teams);
-        visible.then(|| listed(&director, name, row, &exclusions))
+        visible.then(|| view.row(name, row))
     });
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
@@ -73,31 +104,34 @@ pub(super) async fn deploy(
     request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
+    switches: Query<DeploySwitches>,
     body: Bytes,
 ) -> Result<HttpResponse, Refusal> {
     caller.may_create()?;
     let context_id = context_id(&request)?;
-    let (text, document, name) = manifest(&body)?;
-    let teams: Vec<TeamName> = caller.teams.iter().cloned().collect();
+    let manifest = SentManifest::read(&body)?;
+    let name = manifest.name()?;
     let deployments = &director.inner.deployments;
-    if let Some(row) = deployments.find(name.as_ref()) {
-        caller.may_change(&row)?;
-    }
-    deployments.ensure(&name, &teams, &director.inner.cloud_config_ids(&teams));
-    let teams = deployments
-        .find(name.as_ref())
-        .map_or(teams, |row| row.teams);
+    let teams: Vec<TeamName> = match deployments.find(name.as_ref()) {
+        Some(row) => {
+            caller.may_change(&row)?;
+            row.teams.clone()
+        }
+        None => caller.teams.iter().cloned().collect(),
+    };
+    let options = switches.into_inner().options(&director, &teams)?;
+    deployments.ensure(&name, &teams, &options.cloud_configs);
     let submission = Submission {
         kind: TaskKind::UpdateDeployment,
-        description: "create deployment".to_owned(),
+        description: description(&options).to_owned(),
         deployment: name,
         teams: teams.clone(),
         context_id,
-        work: Work::Deploy(DeployOrder {
-            text,
-            document,
+        work: Work::Deploy(Box::new(DeployOrder {
+            text: Some(manifest.text),
             teams,
-        }),
+            options,
+        })),
     };
     submit(&director, &request, caller, submission)
 }
@@ -112,15 +146,16 @@ pub(super) async fn delete(
 ) -> Result<HttpResponse, Refusal> {
     let (name, row) = deployment(&director, name.into_inner())?;
     caller.may_change(&row)?;
-    let force = match options.force.as_deref() {
-        Some("true") => Force::Yes,
-        _ => Force::No,
+    let force = if is_set(options.force.as_ref()) {
+        Force::Yes
+    } else {
+        Force::No
     };
     let submission = Submission {
         kind: TaskKind::DeleteDeployment,
         description: format!("delete deployment {name}"),
         deployment: name,
-        teams: row.teams,
+        teams: row.teams.clone(),
         context_id: context_id(&request)?,
         work: Work::Delete(DeleteOrder { force }),
     };
@@ -143,57 +178,145 @@ pub(super) async fn variables(
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
-fn listed(
+/// What the task of a deploy is called, whatever it does to the deployment.
+pub(super) fn description(options: &DeployOptions) -> &'static str {
+    match options.extent {
+        Extent::Whole => "create deployment",
+        Extent::DryRun => "create deployment (dry run)",
+    }
+}
+
+impl DeploySwitches {
+    fn options(self, director: &Director, teams: &[TeamName]) -> Result<DeployOptions, Refusal> {
+        let (cloud_configs, runtime_configs) = match &self.context {
+            Some(context) => pinned(director, context, teams)?,
+            None => (
+                director.inner.config_ids("cloud", teams),
+                director.inner.config_ids("runtime", teams),
+            ),
+        };
+        Ok(DeployOptions {
+            extent: if is_set(self.dry_run.as_ref()) {
+                Extent::DryRun
+            } else {
+                Extent::Whole
+            },
+            vms: self.vms()?,
+            disks: if is_set(self.recreate_persistent_disks.as_ref()) {
+                DiskWish::Recreate
+            } else {
+                DiskWish::Keep
+            },
+            silent_agents: if is_set(self.fix.as_ref()) {
+                SilentAgents::Replace
+            } else {
+                SilentAgents::Fail
+            },
+            skip_drain: self
+                .skip_drain
+                .as_deref()
+                .map_or(SkipDrain::Nobody, SkipDrain::read),
+            overrides: UpdateOverrides {
+                canaries: self.canaries,
+                max_in_flight: self.max_in_flight,
+            },
+            state: None,
+            cloud_configs,
+            runtime_configs,
+        })
+    }
+
+    fn vms(&self) -> Result<VmWish, Refusal> {
+        match (
+            is_set(self.recreate.as_ref()),
+            &self.recreate_vms_created_before,
+        ) {
+            (false, _) => Ok(VmWish::Keep),
+            (true, None) => Ok(VmWish::Recreate),
+            (true, Some(time)) => match time.parse::<Timestamp>() {
+                Ok(time) => Ok(VmWish::RecreateOlderThan(time)),
+                Err(_) => Err(Refusal::Unreadable),
+            },
+        }
+    }
+}
+
+/// The configs that a call names. All of them must be there, and be the teams' or nobody's.
+fn pinned(
     director: &Director,
-    name: &DeploymentName,
-    row: &Deployment,
-    exclusions: &Exclusions,
-) -> Value {
-    let excluded = |flag: &Option<String>| flag.as_deref() == Some("true");
-    let mut shown = Map::new();
-    let mut show = |key: &str, value: Value| shown.insert(key.to_owned(), value);
-    show("name", json!(name));
-    show("teams", json!(row.teams));
-    if !excluded(&exclusions.configs) {
-        show("cloud_config", json!(cloud_config(director, row)));
-    }
-    if !excluded(&exclusions.stemcells) {
-        show("stemcells", json!(row.stemcells));
-    }
-    if !excluded(&exclusions.releases) {
-        show("releases", json!(row.releases));
-    }
-    if !excluded(&exclusions.lock) {
-        show("locked", json!(director.inner.locks.is_held(name)));
-    }
-    Value::Object(shown)
+    context: &str,
+    teams: &[TeamName],
+) -> Result<(Vec<ConfigId>, Vec<ConfigId>), Refusal> {
+    let context: Context = serde_json::from_str(context).map_err(|_| Refusal::Unreadable)?;
+    let known = |ids: &[Value], kind: &str| -> Result<Vec<ConfigId>, Refusal> {
+        ids.iter()
+            .map(|id| {
+                let id = match id {
+                    Value::String(text) => ConfigId::parse(text),
+                    other => ConfigId::parse(&other.to_string()),
+                };
+                let config = id.and_then(|id| Some(director.inner.configs.find(id)?.0));
+                let config = config.filter(|config| {
+                    config.kind == kind
+                        && config.team.as_ref().is_none_or(|team| teams.contains(team))
+                });
+                config
+                    .map(|config| config.id)
+                    .ok_or(Refusal::UnknownConfigInContext)
+            })
+            .collect()
+    };
+    Ok((
+        known(&context.cloud_config_ids, "cloud")?,
+        known(&context.runtime_config_ids, "runtime")?,
+    ))
 }
 
-/// Whether a deployment was last deployed with the cloud configs that are in force now.
-fn cloud_config(director: &Director, row: &Deployment) -> &'static str {
-    if row.cloud_configs.is_empty() {
-        "none"
-    } else if row.cloud_configs == director.inner.cloud_config_ids(&row.teams) {
-        "latest"
-    } else {
-        "outdated"
-    }
+/// How a list shows its rows.
+struct ListView<'a> {
+    director: &'a Director,
+    exclusions: &'a Exclusions,
+    /// The cloud configs in force for these teams.
+    configs: BTreeMap<Vec<TeamName>, Vec<ConfigId>>,
 }
 
-/// The checks of a manifest that are made before there is a task.
-fn manifest(body: &Bytes) -> Result<(String, Value, DeploymentName), Refusal> {
-    let text = String::from_utf8_lossy(body).into_owned();
-    if text.is_empty() {
-        return Err(Refusal::EmptyManifest);
+impl ListView<'_> {
+    fn row(&mut self, name: &DeploymentName, row: &Deployment) -> Value {
+        let mut shown = Map::new();
+        let mut show = |key: &str, value: Value| shown.insert(key.to_owned(), value);
+        show("name", json!(name));
+        show("teams", json!(row.teams));
+        if !is_set(self.exclusions.configs.as_ref()) {
+            show("cloud_config", json!(self.cloud_config(row)));
+        }
+        if !is_set(self.exclusions.stemcells.as_ref()) {
+            show("stemcells", json!(row.stemcells));
+        }
+        if !is_set(self.exclusions.releases.as_ref()) {
+            show("releases", json!(row.releases));
+        }
+        if !is_set(self.exclusions.lock.as_ref()) {
+            show("locked", json!(self.director.inner.locks.is_held(name)));
+        }
+        Value::Object(shown)
     }
-    let document: Value = yaml::from_str(&text).map_err(Refusal::ManifestNotYaml)?;
-    let Value::Object(manifest) = &document else {
-        return Err(Refusal::ManifestNotAHash);
-    };
-    let name = match manifest.get("name") {
-        Some(Value::String(name)) => name.clone().into(),
-        Some(Value::Number(number)) => number.to_string().into(),
-        _ => return Err(Refusal::ManifestWithoutName),
-    };
-    Ok((text, document, name))
+
+    /// Whether a deployment was last deployed with the cloud configs that are in force now.
+    fn cloud_config(&mut self, row: &Deployment) -> &'static str {
+        if row.cloud_configs.is_empty() {
+            return "none";
+        }
+        let latest = self.configs.entry(row.teams.clone()).or_insert_with(|| {
+            let mut ids = self.director.inner.config_ids("cloud", &row.teams);
+            ids.sort_unstable();
+            ids
+        });
+        let mut used = row.cloud_configs.clone();
+        used.sort_unstable();
+        if used == *latest {
+            "latest"
+        } else {
+            "outdated"
+        }
+    }
 }

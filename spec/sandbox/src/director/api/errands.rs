@@ -24,9 +24,9 @@ pub(super) async fn list(
     caller: Caller,
     name: Path<String>,
 ) -> Result<HttpResponse, Refusal> {
-    let (name, row) = deployment(&director, name.into_inner())?;
+    let (_, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
-    let names = errand_names(&director, &name).map_err(Refusal::Planning)?;
+    let names = errand_names(&director, &row).map_err(Refusal::Planning)?;
     let shown: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
@@ -44,15 +44,13 @@ pub(super) async fn run(
     caller.may_change(&row)?;
     let options: Value = serde_json::from_slice(&body).map_err(|_| Refusal::Unreadable)?;
     let is_set = |key: &str| options.get(key).and_then(Value::as_bool).unwrap_or(false);
-    let selectors_as_sent = options
+    let selectors = options
         .get("instances")
         .cloned()
         .unwrap_or_else(|| json!([]));
     let order = ErrandOrder {
         errand: errand.clone(),
-        selectors: serde_json::from_value(selectors_as_sent.clone())
-            .map_err(|_| Refusal::Unreadable)?,
-        selectors_as_sent,
+        selectors: serde_json::from_value(selectors).map_err(|_| Refusal::Unreadable)?,
         vms: if is_set("keep-alive") {
             AfterErrand::KeepVms
         } else {
@@ -68,7 +66,7 @@ pub(super) async fn run(
         kind: TaskKind::RunErrand,
         description: format!("run errand {errand} from deployment {name}"),
         deployment: name,
-        teams: row.teams,
+        teams: row.teams.clone(),
         context_id: context_id(&request)?,
         work: Work::RunErrand(order),
     };

@@ -1,25 +1,35 @@
-//! The VMs and instances of a deployment, as the Director remembers them (no task is needed).
+//! The VMs and instances of a deployment: as the Director remembers them, or, by a task, as their agents tell.
 
 use std::net::Ipv4Addr;
 
 use actix_web::{
-    HttpResponse,
+    HttpRequest, HttpResponse,
     http::StatusCode,
-    web::{Data, Path},
+    web::{Data, Path, Query},
 };
-use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Refusal, answer, caller::Caller, submission::deployment};
+use super::{
+    Refusal, answer,
+    caller::Caller,
+    submission::{Submission, deployment, submit},
+};
 use crate::{
     cpi::VmCid,
     director::{
         Director,
-        deployments::{Instance, Lifecycle},
-        ids::{GroupName, InstanceId},
+        deploy::{Listed, VmStateOrder, in_seconds},
+        deployments::{Deployment, Instance},
+        ids::{ContextId, DeploymentName, GroupName, InstanceId},
+        tasks::{TaskKind, Work},
     },
 };
+
+#[derive(Deserialize)]
+pub(super) struct Format {
+    format: Option<String>,
+}
 
 #[derive(Serialize)]
 struct Located<'a> {
@@ -50,12 +60,17 @@ struct InstanceView<'a> {
 
 /// Instances that have a VM.
 pub(super) async fn vms(
+    request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
     name: Path<String>,
+    format: Query<Format>,
 ) -> Result<HttpResponse, Refusal> {
-    let (_, row) = deployment(&director, name.into_inner())?;
+    let (name, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
+    if format.is_full() {
+        return retrieve(&request, &director, caller, (name, &row), Listed::Vms);
+    }
     let with_vm = row
         .instances
         .iter()
@@ -72,21 +87,45 @@ pub(super) async fn vms(
 
 /// All instances, those of errand groups included.
 pub(super) async fn instances(
+    request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
     name: Path<String>,
+    format: Query<Format>,
 ) -> Result<HttpResponse, Refusal> {
-    let (_, row) = deployment(&director, name.into_inner())?;
+    let (name, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
+    if format.is_full() {
+        return retrieve(&request, &director, caller, (name, &row), Listed::Instances);
+    }
     let shown: Vec<InstanceView<'_>> = row
         .instances
         .iter()
         .map(|instance| InstanceView {
             located: located(instance),
-            expects_vm: instance.lifecycle == Lifecycle::Service && instance.vm.is_some(),
+            expects_vm: instance.expects_vm(),
         })
         .collect();
     Ok(answer::json_as_html(StatusCode::OK, &shown))
+}
+
+/// Starts the task that asks the agents. A client cannot give it a context id.
+fn retrieve(
+    request: &HttpRequest,
+    director: &Director,
+    caller: Caller,
+    (name, row): (DeploymentName, &Deployment),
+    listed: Listed,
+) -> Result<HttpResponse, Refusal> {
+    let submission = Submission {
+        kind: TaskKind::Vms,
+        description: "retrieve vm-stats".to_owned(),
+        deployment: name,
+        teams: row.teams.clone(),
+        context_id: ContextId::from(String::new()),
+        work: Work::RetrieveVmState(VmStateOrder { listed }),
+    };
+    submit(director, request, caller, submission)
 }
 
 fn located(instance: &Instance) -> Located<'_> {
@@ -98,11 +137,13 @@ fn located(instance: &Instance) -> Located<'_> {
         index: instance.index,
         id: instance.id,
         az: instance.az.as_deref(),
-        ips: vm.map(crate::cpi::Vm::address).into_iter().collect(),
+        ips: instance.ips(),
         vm_created_at: vm.map(|vm| in_seconds(vm.created_at)),
     }
 }
 
-fn in_seconds(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+impl Format {
+    fn is_full(&self) -> bool {
+        self.format.as_deref() == Some("full")
+    }
 }

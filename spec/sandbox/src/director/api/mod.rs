@@ -5,17 +5,26 @@
 //! | [`caller`] | who calls, and what that caller may do |
 //! | [`answer`] | answers with the headers that a real Director sends |
 //! | [`refusal`] | every way to refuse a call, in the Director's numbers and words |
-//! | [`info`], [`deployments`], [`instances`], [`errands`], [`tasks`], [`output`], [`configs`], [`locks`], [`releases`] | the calls |
+//! | [`query`] | parameters, as Rack takes them apart |
+//! | [`info`], [`deployments`], [`certificate_expiry`], [`diff`], [`job_states`], [`instances`], [`errands`], [`tasks`], [`output`], [`configs`], [`deployment_configs`], [`disks`], [`links`], [`locks`], [`events`], [`releases`] | the calls |
 
 mod answer;
 mod caller;
+mod certificate_expiry;
 mod configs;
+mod deployment_configs;
 mod deployments;
+mod diff;
+mod disks;
 mod errands;
+mod events;
 mod info;
 mod instances;
+mod job_states;
+mod links;
 mod locks;
 mod output;
+mod query;
 mod refusal;
 mod releases;
 mod submission;
@@ -57,30 +66,15 @@ const PREFIXES: [&str; 18] = [
 pub(super) fn mount(director: &Director, cfg: &mut ServiceConfig) {
     cfg.app_data(web::Data::new(director.clone()));
     resource(cfg, "/info", |r| r.route(web::get().to(info::info)));
-    resource(cfg, "/deployments", |r| {
-        r.route(web::get().to(deployments::list))
-            .route(web::post().guard(Body("text/yaml")).to(deployments::deploy))
-    });
-    resource(cfg, "/deployments/{name}", |r| {
-        r.route(web::get().to(deployments::show))
-            .route(web::delete().to(deployments::delete))
-    });
-    resource(cfg, "/deployments/{name}/vms", |r| {
-        r.route(web::get().to(instances::vms))
-    });
-    resource(cfg, "/deployments/{name}/instances", |r| {
-        r.route(web::get().to(instances::instances))
-    });
-    resource(cfg, "/deployments/{name}/variables", |r| {
-        r.route(web::get().to(deployments::variables))
-    });
-    resource(cfg, "/deployments/{name}/errands", |r| {
-        r.route(web::get().to(errands::list))
-    });
-    resource(cfg, "/deployments/{name}/errands/{errand}/runs", |r| {
-        r.route(web::post().to(errands::run))
-    });
+    mount_deployments(cfg);
     resource(cfg, "/tasks", |r| r.route(web::get().to(tasks::list)));
+    resource(cfg, "/tasks/cancel", |r| {
+        r.route(
+            web::post()
+                .guard(Body("application/json"))
+                .to(tasks::cancel_all),
+        )
+    });
     resource(cfg, "/tasks/{id}", |r| r.route(web::get().to(tasks::show)));
     resource(cfg, "/tasks/{id}/output", |r| {
         r.route(web::get().to(output::output))
@@ -97,18 +91,101 @@ pub(super) fn mount(director: &Director, cfg: &mut ServiceConfig) {
             )
             .route(web::delete().to(configs::delete))
     });
+    resource(cfg, "/configs/diff", |r| {
+        r.route(
+            web::post()
+                .guard(Body("application/json"))
+                .to(configs::diff),
+        )
+    });
     resource(cfg, "/configs/{id}", |r| {
         r.route(web::get().to(configs::show))
             .route(web::delete().to(configs::delete_version))
+    });
+    resource(cfg, "/link_providers", |r| {
+        r.route(web::get().to(links::providers))
+    });
+    resource(cfg, "/link_consumers", |r| {
+        r.route(web::get().to(links::consumers))
+    });
+    resource(cfg, "/links", |r| {
+        r.route(web::get().to(links::list)).route(
+            web::post()
+                .guard(Body("application/json"))
+                .to(links::create),
+        )
+    });
+    resource(cfg, "/links/{id}", |r| {
+        r.route(web::delete().to(links::delete))
+    });
+    resource(cfg, "/link_address", |r| {
+        r.route(web::get().to(links::address))
+    });
+    resource(cfg, "/disks", |r| r.route(web::get().to(disks::list)));
+    resource(cfg, "/deployment_configs", |r| {
+        r.route(web::get().to(deployment_configs::list))
+    });
+    resource(cfg, "/events", |r| r.route(web::get().to(events::list)));
+    resource(cfg, "/events/{id}", |r| {
+        r.route(web::get().to(events::show))
     });
     resource(cfg, "/locks", |r| r.route(web::get().to(locks::list)));
     resource(cfg, "/releases", |r| {
         r.route(web::get().to(releases::releases))
     });
+    resource(cfg, "/releases/{name}", |r| {
+        r.route(web::get().to(releases::release))
+    });
     resource(cfg, "/stemcells", |r| {
         r.route(web::get().to(releases::stemcells))
     });
     cfg.default_service(web::to(unknown));
+}
+
+/// Mounts what is below `/deployments`.
+fn mount_deployments(cfg: &mut ServiceConfig) {
+    resource(cfg, "/deployments", |r| {
+        r.route(web::get().to(deployments::list))
+            .route(web::post().guard(Body("text/yaml")).to(deployments::deploy))
+    });
+    resource(cfg, "/deployments/{name}", |r| {
+        r.route(web::get().to(deployments::show))
+            .route(web::delete().to(deployments::delete))
+    });
+    resource(cfg, "/deployments/{name}/diff", |r| {
+        r.route(web::post().guard(Body("text/yaml")).to(diff::diff))
+    });
+    resource(cfg, "/deployments/{name}/jobs/{group}", |r| {
+        let change = web::put().guard(Body("text/yaml"));
+        r.route(change.to(job_states::change_group))
+    });
+    resource(cfg, "/deployments/{name}/jobs/{group}/{instance}", |r| {
+        let change = web::put().guard(Body("text/yaml"));
+        r.route(change.to(job_states::change_instance))
+    });
+    let ignore = "/deployments/{name}/instance_groups/{group}/{instance}/ignore";
+    resource(cfg, ignore, |r| {
+        let change = web::put().guard(Body("application/json"));
+        r.route(change.to(job_states::ignore))
+    });
+    resource(cfg, "/deployments/{name}/vms", |r| {
+        r.route(web::get().to(instances::vms))
+    });
+    resource(cfg, "/deployments/{name}/instances", |r| {
+        r.route(web::get().to(instances::instances))
+    });
+    resource(cfg, "/deployments/{name}/variables", |r| {
+        r.route(web::get().to(deployments::variables))
+    });
+    resource(cfg, "/deployments/{name}/certificate_expiry", |r| {
+        r.route(web::get().to(certificate_expiry::list))
+    });
+    resource(cfg, "/deployments/{name}/errands", |r| {
+        r.route(web::get().to(errands::list))
+    });
+    resource(cfg, "/deployments/{name}/errands/{errand}/runs", |r| {
+        r.route(web::post().to(errands::run))
+    });
 }
 
 /// Mounts one path. Methods and bodies that it does not know are an unknown endpoint.

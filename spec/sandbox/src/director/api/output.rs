@@ -10,10 +10,14 @@ use actix_web::{
     },
     web::{Data, Path, Query},
 };
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{Refusal, answer, caller::Caller, tasks::task};
-use crate::director::{Director, tasks::OutputType};
+use crate::director::{
+    Director,
+    tasks::{OutputType, Task},
+};
 
 #[derive(Deserialize)]
 pub(super) struct OutputOptions {
@@ -41,43 +45,57 @@ pub(super) async fn output(
     let kind = match options.kind.as_deref() {
         Some("event") => OutputType::Event,
         Some("result") => OutputType::Result,
-        None | Some("debug" | "cpi") => {
-            caller.may_change_task(&task)?;
-            return Ok(answer::plain(
-                director.inner.tasks.output(task.id, OutputType::Debug),
-            ));
-        }
+        Some("cpi") => OutputType::Cpi,
+        None | Some("debug") => OutputType::Debug,
         Some("none") => {
             caller.may_read_task(&task)?;
             return Ok(answer::no_content());
         }
         Some(other) => return Err(Refusal::UnknownOutputType(other.to_owned())),
     };
-    caller.may_read_task(&task)?;
+    if kind.is_log() {
+        caller.may_change_task(&task)?;
+    } else {
+        caller.may_read_task(&task)?;
+    }
     let content = director.inner.tasks.output(task.id, kind);
-    let header = request.headers().get(RANGE);
-    let range = header
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    Ok(partial(content, range))
+    if kind.is_log() && content.is_empty() {
+        return Ok(answer::no_content());
+    }
+    let range = request.headers().get(RANGE);
+    let range = range.and_then(|value| value.to_str().ok());
+    Ok(partial(&task, kind, content, range.unwrap_or_default()))
 }
 
-fn partial(content: Vec<u8>, range: &str) -> HttpResponse {
+fn partial(task: &Task, kind: OutputType, content: Vec<u8>, range: &str) -> HttpResponse {
+    let answer = |status, body| match kind {
+        OutputType::Event | OutputType::Result => answer::html_bytes(status, body),
+        OutputType::Debug | OutputType::Cpi => answer::log(status, body, written_at(task)),
+    };
     let size = content.len();
     match part(range, size) {
-        Part::Whole => answer::html_bytes(StatusCode::OK, content).finish(),
+        Part::Whole => answer(StatusCode::OK, content).finish(),
         Part::Bytes(bytes) => {
             let told = format!("bytes {}-{}/{size}", bytes.start(), bytes.end());
-            answer::html_bytes(StatusCode::PARTIAL_CONTENT, content[bytes].to_vec())
+            answer(StatusCode::PARTIAL_CONTENT, content[bytes].to_vec())
                 .header((CONTENT_RANGE, told))
                 .finish()
         }
-        Part::Nothing => answer::html_bytes(
-            StatusCode::RANGE_NOT_SATISFIABLE,
-            b"Byte range unsatisfiable".to_vec(),
-        )
-        .header((CONTENT_RANGE, format!("bytes */{size}")))
-        .finish(),
+        Part::Nothing => {
+            let text = b"Byte range unsatisfiable".to_vec();
+            answer(StatusCode::RANGE_NOT_SATISFIABLE, text)
+                .header((CONTENT_RANGE, format!("bytes */{size}")))
+                .finish()
+        }
+    }
+}
+
+/// A log is written to until its task ends.
+fn written_at(task: &Task) -> Timestamp {
+    if task.state.is_final() {
+        task.timestamp
+    } else {
+        Timestamp::now()
     }
 }
 

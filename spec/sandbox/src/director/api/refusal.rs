@@ -8,6 +8,7 @@ use super::answer;
 use crate::director::{
     configs::StaleConfig,
     ids::DeploymentName,
+    links::{AddressFault, DeleteFault, LinkFault},
     tasks::{CannotCancel, QueueFull, TaskFailure},
 };
 
@@ -30,6 +31,8 @@ pub(super) enum Refusal {
     NoSuchTask(String),
     #[error("{0}")]
     CannotCancel(#[from] CannotCancel),
+    #[error("{0} is not one of the cancellable states: queued, processing")]
+    NotCancellable(String),
     #[error("Deployment '{0}' doesn't exist")]
     NoSuchDeployment(DeploymentName),
     #[error("X-Bosh-Context-Id cannot be more than 64 characters in length")]
@@ -42,6 +45,12 @@ pub(super) enum Refusal {
     ManifestNotAHash,
     #[error("Deployment manifest must have a 'name' key")]
     ManifestWithoutName,
+    #[error("Context includes invalid config ID")]
+    UnknownConfigInContext,
+    #[error("Invalid instance index or id '{0}'")]
+    InvalidInstanceIndex(String),
+    #[error("'{0}' doesn't exist")]
+    NoSuchInstance(String),
     #[error("'{0}' is required")]
     ConfigParameterMissing(&'static str),
     #[error("'{0}' must be a string")]
@@ -62,6 +71,40 @@ pub(super) enum Refusal {
     NoSuchConfig(String),
     #[error("Latest Id: '{latest}' does not match expected latest id", latest = .0.latest)]
     StaleConfig(StaleConfig),
+    #[error("Endpoint '{path}' not found.")]
+    NothingThere { path: String },
+    #[error(
+        "Only two request formats are allowed:\n1. {{\"from\":{{\"id\":\"<id>\"}},\"to\":{{\"id\":\"<id>\"}}}}\n2. {{\"type\":\"<type>\",\"name\":\"<name>\",\"content\":\"<content>\"}}"
+    )]
+    BadConfigDiff,
+    #[error("Config with ID '{0}' not found.")]
+    NoConfigToDiff(String),
+    #[error("Deployment name is required")]
+    DeploymentMissing,
+    #[error("Invalid request: {0}")]
+    BadLink(&'static str),
+    #[error("Invalid link_provider_id: {0}")]
+    NoSuchLinkProvider(String),
+    #[error("{0}")]
+    Link(#[from] LinkFault),
+    #[error("{0}")]
+    DeleteLink(#[from] DeleteFault),
+    #[error("{0}")]
+    LinkAddress(#[from] AddressFault),
+    #[error("Link id is required")]
+    LinkIdMissing,
+    #[error("`azs` param must be array type: `azs[]=`")]
+    AzsNotAList,
+    #[error("az {0} is not valid")]
+    NoSuchAz(String),
+    #[error("status must be a one of: [\"healthy\", \"unhealthy\", \"all\", \"default\"]")]
+    NoSuchHealth,
+    #[error("Invalid {0} parameter: '{1}' ")]
+    BadTime(&'static str, String),
+    #[error("Event not found")]
+    NoSuchEvent,
+    #[error("Release '{0}' doesn't exist")]
+    NoSuchRelease(String),
     #[error("{0}")]
     Planning(TaskFailure),
     #[error("{0}")]
@@ -90,24 +133,48 @@ impl Refusal {
             Self::MissingScope(_) | Self::TaskScopes(_) | Self::UnknownOutputType(_) => {
                 Form::Error(StatusCode::UNAUTHORIZED, 600_000)
             }
-            Self::NoRoute { .. } | Self::NoEndpoint { .. } => Form::Text(StatusCode::NOT_FOUND),
+            Self::NoRoute { .. }
+            | Self::NoEndpoint { .. }
+            | Self::NothingThere { .. }
+            | Self::NoSuchEvent => Form::Text(StatusCode::NOT_FOUND),
+            Self::CannotCancel(_) | Self::NotCancellable(_) | Self::BadTime(..) => {
+                Form::Text(StatusCode::BAD_REQUEST)
+            }
             Self::NoSuchTask(_) => not_found(10000),
-            Self::CannotCancel(_) => Form::Text(StatusCode::BAD_REQUEST),
+            Self::NoSuchRelease(_) => not_found(30005),
             Self::NoSuchDeployment(_) => not_found(70000),
             Self::ContextIdTooLong => bad_request(70010),
+            Self::UnknownConfigInContext => bad_request(190_025),
+            Self::InvalidInstanceIndex(_) => bad_request(70002),
+            Self::NoSuchInstance(_) => not_found(70001),
             Self::EmptyManifest | Self::ManifestNotYaml(_) | Self::ManifestNotAHash => {
                 bad_request(440_001)
             }
             Self::ManifestWithoutName => bad_request(40001),
+            Self::DeploymentMissing => bad_request(190_024),
             Self::ConfigParameterMissing(_)
             | Self::ConfigParameterNotText(_)
             | Self::BadLatest
             | Self::BadLimit
+            | Self::BadConfigDiff
             | Self::NotAJsonObject => bad_request(440_010),
             Self::NotJson(_) => bad_request(710_001),
             Self::ConfigNotYaml(_) | Self::ConfigNotAHash => bad_request(440_011),
-            Self::NoSuchConfig(_) => not_found(440_012),
+            Self::NoSuchConfig(_) | Self::NoConfigToDiff(_) => not_found(440_012),
             Self::StaleConfig(_) => Form::Text(StatusCode::PRECONDITION_FAILED),
+            Self::DeleteLink(DeleteFault::NoSuchLink(_)) | Self::LinkAddress(_) => {
+                not_found(810_000)
+            }
+            Self::BadLink(_) => bad_request(810_001),
+            Self::NoSuchLinkProvider(_) | Self::Link(LinkFault::NoSuchProvider(_)) => {
+                bad_request(810_002)
+            }
+            Self::Link(LinkFault::NoSuchNetwork { .. }) => bad_request(810_003),
+            Self::DeleteLink(DeleteFault::NotExternal) => bad_request(810_005),
+            Self::LinkIdMissing => bad_request(810_006),
+            Self::NoSuchHealth => bad_request(810_007),
+            Self::AzsNotAList | Self::NoSuchAz(_) => bad_request(810_008),
+            Self::Link(LinkFault::NotShared) => Form::Error(StatusCode::FORBIDDEN, 810_009),
             Self::Planning(failure) => bad_request(failure.code()),
             Self::Busy(_) => Form::Error(StatusCode::INTERNAL_SERVER_ERROR, 500_000),
             Self::Unreadable => Form::Empty(StatusCode::INTERNAL_SERVER_ERROR),

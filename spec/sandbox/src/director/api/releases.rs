@@ -1,12 +1,23 @@
 //! What has been uploaded: releases and stemcells.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
-use actix_web::{HttpResponse, http::StatusCode, web::Data};
+use actix_web::{
+    HttpResponse,
+    http::StatusCode,
+    web::{Data, Path},
+};
+use aws_lc_rs::digest;
 use serde_json::{Value, json};
 
 use super::{Refusal, answer, caller::Caller};
-use crate::director::Director;
+use crate::{
+    cpi::JobName,
+    director::{Director, UploadedRelease},
+};
 
 /// Releases with their versions, by name.
 pub(super) async fn releases(
@@ -39,6 +50,51 @@ pub(super) async fn releases(
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
+/// One release: the jobs of all its versions, and the versions.
+pub(super) async fn release(
+    director: Data<Director>,
+    caller: Caller,
+    name: Path<String>,
+) -> Result<HttpResponse, Refusal> {
+    caller.may_list()?;
+    let name = name.into_inner();
+    let versions: Vec<&UploadedRelease> = director
+        .inner
+        .settings
+        .releases
+        .iter()
+        .filter(|release| release.name == name)
+        .collect();
+    if versions.is_empty() {
+        return Err(Refusal::NoSuchRelease(name));
+    }
+    let jobs: BTreeSet<&JobName> = versions.iter().flat_map(|version| &version.jobs).collect();
+    let jobs: Vec<Value> = jobs.into_iter().map(job).collect();
+    let versions: Vec<&String> = versions.iter().map(|release| &release.version).collect();
+    Ok(answer::json(
+        &json!({"packages": [], "jobs": jobs, "versions": versions}),
+    ))
+}
+
+/// A job without packages. It has no archive here, so its digests are those of its name.
+fn job(name: &JobName) -> Value {
+    let fingerprint = hex(digest::digest(&digest::SHA256, name.as_ref().as_bytes()).as_ref());
+    json!({
+        "name": name,
+        "sha1": format!("sha256:{fingerprint}"),
+        "version": fingerprint,
+        "packages": [],
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
 /// Stemcells, each with the deployments that use it.
 pub(super) async fn stemcells(
     director: Data<Director>,
@@ -50,7 +106,8 @@ pub(super) async fn stemcells(
         .settings
         .stemcells
         .iter()
-        .map(|stemcell| {
+        .enumerate()
+        .map(|(place, stemcell)| {
             let users = director.inner.deployments.map(|name, row| {
                 let uses = row
                     .stemcells
@@ -65,8 +122,8 @@ pub(super) async fn stemcells(
                 "cid": format!("{}/{}", stemcell.name, stemcell.version),
                 "cpi": "",
                 "deployments": users,
-                "api_version": 3,
-                "id": 1,
+                "api_version": null,
+                "id": place + 1,
             })
         })
         .collect();

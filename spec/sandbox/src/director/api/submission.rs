@@ -1,6 +1,10 @@
 //! From a call to a task in the queue.
 
+use std::sync::Arc;
+
 use actix_web::{HttpRequest, HttpResponse};
+use odb_adapter_sdk::yaml;
+use serde_json::{Map, Value};
 
 use super::{Refusal, answer, caller::Caller};
 use crate::director::{
@@ -34,16 +38,19 @@ pub(super) fn submit(
         kind: submission.kind,
         description: submission.description,
         user: caller.user,
-        deployment: submission.deployment.clone(),
+        deployment: submission.deployment,
         context_id: submission.context_id,
         teams: submission.teams,
     });
     director.inner.queue.add(Queued {
         task,
-        deployment: submission.deployment,
         work: submission.work,
     })?;
-    Ok(answer::task_begun(request, task))
+    Ok(answer::task_begun(
+        request,
+        director.inner.settings.front_end,
+        task,
+    ))
 }
 
 /// What the caller calls this request by.
@@ -58,14 +65,48 @@ pub(super) fn context_id(request: &HttpRequest) -> Result<ContextId, Refusal> {
     Ok(text.to_owned().into())
 }
 
-/// The deployment in a path. Whether it exists comes before whether the caller may know.
+/// The deployment in a path, as it is now. Whether it exists comes before whether the caller may know.
 pub(super) fn deployment(
     director: &Director,
     name: String,
-) -> Result<(DeploymentName, Deployment), Refusal> {
+) -> Result<(DeploymentName, Arc<Deployment>), Refusal> {
     let name = DeploymentName::from(name);
     match director.inner.deployments.find(name.as_ref()) {
         Some(row) => Ok((name, row)),
         None => Err(Refusal::NoSuchDeployment(name)),
     }
+}
+
+/// A manifest that was sent: the checks that are made before there is a task.
+pub(super) struct SentManifest {
+    pub(super) text: String,
+    pub(super) document: Map<String, Value>,
+}
+
+impl SentManifest {
+    /// Reads the body of a request.
+    pub(super) fn read(body: &[u8]) -> Result<Self, Refusal> {
+        let text = String::from_utf8_lossy(body).into_owned();
+        if text.is_empty() {
+            return Err(Refusal::EmptyManifest);
+        }
+        match yaml::from_str(&text).map_err(Refusal::ManifestNotYaml)? {
+            Value::Object(document) => Ok(Self { text, document }),
+            _ => Err(Refusal::ManifestNotAHash),
+        }
+    }
+
+    /// The deployment that it is for.
+    pub(super) fn name(&self) -> Result<DeploymentName, Refusal> {
+        match self.document.get("name") {
+            Some(Value::String(name)) => Ok(name.clone().into()),
+            Some(Value::Number(number)) => Ok(number.to_string().into()),
+            _ => Err(Refusal::ManifestWithoutName),
+        }
+    }
+}
+
+/// Whether a switch in a query is set: to exactly `true`.
+pub(super) fn is_set(switch: Option<&String>) -> bool {
+    switch.is_some_and(|value| value == "true")
 }

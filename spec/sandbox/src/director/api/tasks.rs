@@ -1,8 +1,8 @@
-//! Tasks: list, show, cancel.
+//! Tasks: list, show, cancel one or several.
 
 use actix_web::{
     HttpResponse,
-    web::{Data, Path, Query},
+    web::{Bytes, Data, Path, Query},
 };
 use serde::Deserialize;
 
@@ -10,15 +10,16 @@ use super::{Refusal, answer, caller::Caller};
 use crate::director::{
     Director,
     ids::TaskId,
-    tasks::{Task, TaskFilter},
+    tasks::{CancelSelector, Kinds, Task, TaskFilter, TaskState},
 };
 
-/// Which tasks are asked for. `verbose` does not matter here: there are only tasks of the main kinds.
+/// Which tasks are asked for. Of the main kinds alone, unless `verbose` is something else than 1.
 #[derive(Deserialize)]
 pub(super) struct ListOptions {
     deployment: Option<String>,
     state: Option<String>,
     context_id: Option<String>,
+    verbose: Option<String>,
     limit: Option<String>,
 }
 
@@ -41,7 +42,11 @@ pub(super) async fn list(
             .collect(),
         deployment: options.deployment,
         context_id: options.context_id,
-        teams: (!caller.reads_all()).then(|| caller.teams.iter().cloned().collect()),
+        kinds: match options.verbose.as_deref() {
+            None | Some("1") => Kinds::Main,
+            Some(_) => Kinds::All,
+        },
+        teams: (!caller.reads_all()).then(|| caller.teams_seen()),
         limit,
     });
     let shown: Vec<_> = tasks.iter().map(Task::view).collect();
@@ -69,6 +74,26 @@ pub(super) async fn cancel(
     let task = task(&director, &id)?;
     caller.may_change_task(&task)?;
     director.inner.tasks.cancel(task.id)?;
+    Ok(answer::no_content())
+}
+
+/// Asks all tasks to end that a selector names. What the caller may not change is left alone.
+pub(super) async fn cancel_all(
+    director: Data<Director>,
+    caller: Caller,
+    body: Bytes,
+) -> Result<HttpResponse, Refusal> {
+    caller.may_create()?;
+    let selector: CancelSelector =
+        serde_json::from_slice(&body).map_err(|_| Refusal::Unreadable)?;
+    let mut states = selector.states.iter().flatten();
+    let stubborn =
+        states.find(|name| !TaskState::of_name(name).is_some_and(TaskState::can_be_cancelled));
+    if let Some(state) = stubborn {
+        return Err(Refusal::NotCancellable(state.clone()));
+    }
+    let may_cancel = |task: &Task| caller.may_change_task(task).is_ok();
+    director.inner.tasks.cancel_all(&selector, may_cancel);
     Ok(answer::no_content())
 }
 

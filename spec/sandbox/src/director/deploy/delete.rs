@@ -1,37 +1,65 @@
 //! The task that deletes a deployment.
 
-use super::instances::{Force, delete_instances};
-use crate::director::tasks::{TaskFailure, TaskRun};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    deleting::{Force, delete_instances},
+    fault::ManifestFault,
+};
+use crate::director::{
+    audit::Deed,
+    deployments::Attention,
+    tasks::{TaskFailure, TaskRun},
+};
+
+/// So many instances are deleted at a time.
+const AT_ONCE: usize = 32;
 
 /// A deployment that is to be deleted.
+#[derive(Serialize, Deserialize)]
 pub(in crate::director) struct DeleteOrder {
     pub(in crate::director) force: Force,
 }
 
-/// Deletes all instances of a deployment, then the deployment and its variables.
+/// Deletes all instances of a deployment, then the deployment. The values of its variables stay in the config server, as
+/// with a real Director.
 pub(in crate::director) async fn delete(
     run: &TaskRun,
     order: DeleteOrder,
 ) -> Result<String, TaskFailure> {
+    let deed = || Deed::new("delete", "deployment").named(&run.deployment);
+    let begun = run.record(deed());
+    let end = delete_recorded(run, order).await;
+    run.record(deed().after(begun).ended(&end));
+    end
+}
+
+async fn delete_recorded(run: &TaskRun, order: DeleteOrder) -> Result<String, TaskFailure> {
     let director = &run.director.inner;
     let row = director
         .deployments
         .find(run.deployment.as_ref())
         .unwrap_or_default();
+    if row
+        .instances
+        .iter()
+        .any(|instance| instance.attention == Attention::Ignored)
+    {
+        return Err(ManifestFault::DeletesIgnoredDeployment(run.deployment.clone()).into());
+    }
     let stage = run.events.stage("Deleting instances", row.instances.len());
-    delete_instances(run, stage, &row.instances, order.force).await?;
+    delete_instances(run, stage, &row.instances, order.force, AT_ONCE).await?;
 
     let artifacts = run.events.stage("Removing deployment artifacts", 3);
     for (place, task) in ["Detaching stemcells", "Detaching releases"]
         .into_iter()
         .enumerate()
     {
-        artifacts.start(task, place + 1).end(Ok(()))?;
+        artifacts.begin(task, place + 1).await?.end(Ok(()))?;
     }
     let properties = run.events.stage("Deleting properties", 0);
-    let step = properties.start("Destroying deployment", 1);
+    let step = properties.begin("Destroying deployment", 1).await?;
     director.deployments.remove(&run.deployment);
-    let own_variables = format!("/{}/{}/", director.settings.name, run.deployment);
-    director.variables.forget_below(&own_variables);
+    director.links.forget(&run.deployment);
     step.end(Ok(format!("/deployments/{}", run.deployment)))
 }

@@ -1,58 +1,65 @@
 //! The task that runs an errand.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::fmt::Write;
 
 use aws_lc_rs::digest;
-use odb_adapter_sdk::yaml;
-use serde::Serialize;
-use serde_json::Value;
+use futures_util::{FutureExt, StreamExt, stream};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    instances::{create_missing_vms, delete_vm, update_instances},
+    agents::AgentClient,
     links::Links,
-    plan::{Plan, PlannedGroup},
-    prepare::{TargetInstance, linked_as_deployed, planned, target},
+    options::{DeployOptions, SkipDrain},
+    plan::{Plan, PlannedGroup, Stemcells},
+    planning::plan_as_deployed,
+    prepare::linked_as_deployed,
     rendering::{RenderedInstance, Renderer},
-    selection::{self, InstanceSelector},
+    selection::{self, InstanceSelector, Selected},
+    target::{TargetInstance, target},
     update::find_packages,
+    updating::{Ready, create_missing_vms, update_group},
+    vms,
 };
 use crate::{
     cpi::{ErrandOutput, JobName, RenderedJob},
     director::{
         Director,
+        audit::Deed,
         deployments::{Deployment, Digest, Lifecycle},
-        ids::{DeploymentName, GroupName, InstanceId},
-        tasks::{OutputType, TaskFailure, TaskRun, chain},
+        ids::{GroupName, InstanceId},
+        tasks::{OutputType, TaskFailure, TaskRun},
     },
 };
 
+/// So many instances run an errand at a time.
+const AT_ONCE: usize = 32;
+
 /// An errand that is to be run.
+#[derive(Serialize, Deserialize)]
 pub(in crate::director) struct ErrandOrder {
     pub(in crate::director) errand: String,
     pub(in crate::director) selectors: Vec<InstanceSelector>,
-    /// The selectors as they were sent, for the error that nothing passes them.
-    pub(in crate::director) selectors_as_sent: Value,
     pub(in crate::director) vms: AfterErrand,
     pub(in crate::director) when: RunWhen,
 }
 
 /// What becomes of the VMs of an errand group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum AfterErrand {
     DeleteVms,
     KeepVms,
 }
 
 /// When an errand is run at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum RunWhen {
     Always,
     /// Only if it would run differently from when it last succeeded.
     Changed,
 }
 
-/// A place where the errand runs, ready to do so.
+/// An instance on which the errand runs, ready to do so.
 struct Place<'a> {
     group: &'a PlannedGroup,
     job: JobName,
@@ -94,19 +101,10 @@ struct Tally {
 /// The errands of a deployment.
 pub(in crate::director) fn errand_names(
     director: &Director,
-    deployment: &DeploymentName,
+    row: &Deployment,
 ) -> Result<Vec<String>, TaskFailure> {
-    let row = director
-        .inner
-        .deployments
-        .find(deployment.as_ref())
-        .unwrap_or_default();
-    match row.manifest {
-        None => Ok(Vec::new()),
-        Some(manifest) => Ok(selection::names(&stored_plan(
-            director, deployment, &manifest,
-        )?)),
-    }
+    let plan = plan_as_deployed(director, row)?;
+    Ok(plan.map(|plan| selection::names(&plan)).unwrap_or_default())
 }
 
 /// Runs an errand where it is to run. One that fails does not fail the task: its exit status is part of the result.
@@ -119,23 +117,31 @@ pub(in crate::director) async fn run_errand(
         .find(run.deployment.as_ref())
         .unwrap_or_default();
     let stage = run.events.stage("Preparing deployment", 1);
-    let step = stage.start("Preparing deployment", 1);
-    let plan = match plan_with(&run.director, &run.deployment, &row, &order.errand) {
-        Ok(plan) => plan,
+    let step = stage.begin("Preparing deployment", 1).await?;
+    let plan = match plan_as_deployed(&run.director, &row) {
+        Ok(Some(plan)) => plan,
+        Ok(None) => return step.end(Err(TaskFailure::NoSuchErrand(order.errand))),
         Err(failure) => return step.end(Err(failure)),
     };
-    let places = step.end(places(run, &plan, &row, &order))?;
+    let places = step.end(places(run, &plan, &row, &order).await)?;
 
     let digest = digest_of(&places);
+    let begun = run.record(Deed::new("run", "errand").named(&order.errand));
     if order.when == RunWhen::Changed && row.errand_successes.get(&order.errand) == Some(&digest) {
         return Ok("skipped - no changes detected".to_owned());
     }
     let outcome = run_at(run, &order.errand, &places).await;
     if order.vms == AfterErrand::DeleteVms {
         for place in places.iter().filter(|place| place.has_own_vm()) {
-            delete_vm(run, &place.target).await?;
+            vms::delete(run, &place.target, &place.target.vm).await?;
         }
     }
+    run.record(
+        Deed::new("run", "errand")
+            .named(&order.errand)
+            .after(begun)
+            .ended(&outcome),
+    );
     let tally = outcome?;
     if tally.errored + tally.cancelled == 0 {
         deployments.update(&run.deployment, |row| {
@@ -145,30 +151,8 @@ pub(in crate::director) async fn run_errand(
     Ok(tally.to_string())
 }
 
-fn stored_plan(
-    director: &Director,
-    deployment: &DeploymentName,
-    manifest: &str,
-) -> Result<Plan, TaskFailure> {
-    let document: Value =
-        yaml::from_str(manifest).map_err(|error| TaskFailure::Unexpected(error.to_string()))?;
-    planned(director, deployment, &document)
-}
-
-fn plan_with(
-    director: &Director,
-    deployment: &DeploymentName,
-    row: &Deployment,
-    errand: &str,
-) -> Result<Plan, TaskFailure> {
-    match &row.manifest {
-        Some(manifest) => stored_plan(director, deployment, manifest),
-        None => Err(TaskFailure::NoSuchErrand(errand.to_owned())),
-    }
-}
-
 /// Finds the instances to run on, and renders what they need.
-fn places<'a>(
+async fn places<'a>(
     run: &TaskRun,
     plan: &'a Plan,
     row: &Deployment,
@@ -176,43 +160,71 @@ fn places<'a>(
 ) -> Result<Vec<Place<'a>>, TaskFailure> {
     let director = &run.director.inner;
     let errand = selection::errand(&order.errand, plan)?;
-    let selected = selection::instances(&errand, row, &order.selectors, &order.selectors_as_sent)?;
+    let selected = selection::selected(errand, &run.deployment, row, &order.selectors)?;
     if selected
         .iter()
-        .any(|(group, ..)| group.lifecycle == Lifecycle::Errand)
+        .any(|selected| selected.group.lifecycle == Lifecycle::Errand)
     {
-        find_packages(&run.events);
+        find_packages(&run.events).await?;
     }
-    let links = Links::resolve(&run.deployment, plan, &linked_as_deployed(plan, row))?;
+    let stemcells = plan.stemcells(&director.settings)?;
+    let links = Links::resolve(run, plan, &linked_as_deployed(plan, row))?;
     let mut templates = Renderer {
         deployment: &run.deployment,
         settings: &director.settings,
         variables: &director.variables,
         cpi: &director.cpi,
         links: &links,
-        used: BTreeMap::new(),
+        used: row.variables.clone(),
     };
     let mut places = Vec::new();
-    for (group, job, instance) in selected {
-        if group.lifecycle == Lifecycle::Service && instance.vm.is_none() {
-            let text = format!("Instance '{}' doesn't reference a VM", instance.label());
-            return Err(TaskFailure::Unexpected(text));
+    for selected in selected {
+        for target in targets(run, plan, &selected, &stemcells).await? {
+            let rendered = templates.render_one(selected.group, &target)?;
+            places.push(Place {
+                group: selected.group,
+                job: selected.job.clone(),
+                target,
+                rendered,
+            });
         }
-        let target = target(run, &instance, group)?;
-        let rendered = templates.render_one(group, &target)?;
-        places.push(Place {
-            group,
-            job,
-            target,
-            rendered,
-        });
     }
     Ok(places)
+}
+
+/// Instances of a service group that have no VM are passed over.
+async fn targets(
+    run: &TaskRun,
+    plan: &Plan,
+    selected: &Selected<'_>,
+    stemcells: &Stemcells,
+) -> Result<Vec<TargetInstance>, TaskFailure> {
+    let group = selected.group;
+    if selected.instances.len() > 1 {
+        run.events.warning(
+            "Executing errand on multiple instances in parallel. Use the `--instance` flag to run the errand on a single instance.",
+        );
+    }
+    let options = DeployOptions::default();
+    let mut targets = Vec::new();
+    for (place, instance) in selected.instances.iter().enumerate() {
+        if group.lifecycle == Lifecycle::Service && instance.vm.is_none() {
+            run.events.warning(&format!(
+                "Skipping instance: {} no matching VM reference was found",
+                instance.label()
+            ));
+            continue;
+        }
+        let spec = plan.machine(group, instance.az.as_deref(), stemcells);
+        targets.push(target(run, instance, place, group, spec, &options).await?);
+    }
+    Ok(targets)
 }
 
 fn digest_of(places: &[Place<'_>]) -> Digest {
     let mut all = digest::Context::new(&digest::SHA256);
     for place in places {
+        all.update(place.target.name().as_bytes());
         all.update(place.rendered.inputs.as_bytes());
     }
     all.finish().into()
@@ -223,39 +235,49 @@ async fn run_at(run: &TaskRun, errand: &str, places: &[Place<'_>]) -> Result<Tal
     let targets: Vec<&TargetInstance> = own_vm.iter().map(|place| &place.target).collect();
     create_missing_vms(run, &targets).await?;
     for place in own_vm {
-        let instance = [(&place.target, &place.rendered)];
-        update_instances(run, &place.group.name, place.group.update, &instance).await?;
+        let instance: [Ready<'_>; 1] = [(&place.target, &place.rendered)];
+        update_group(run, place.group, &instance, &SkipDrain::Nobody).await?;
     }
-    let stage = run.events.stage("Running errand", places.len());
+    let mut runs = Vec::new();
+    for place in places {
+        runs.push(run_on(run, errand, place).boxed());
+    }
+    let exit_codes: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
     let mut tally = Tally::default();
-    for (index, place) in places.iter().enumerate() {
-        run.checkpoint()?;
-        let step = stage.start(&place.target.label, index + 1);
-        let output = step.end(output(run, place).await)?;
-        fetch_logs(run, place)?;
-        tally.count(output.exit_code);
-        write_result(run, errand, place, output);
+    for exit_code in exit_codes {
+        tally.count(exit_code?);
     }
     Ok(tally)
 }
 
-async fn output(run: &TaskRun, place: &Place<'_>) -> Result<ErrandOutput, TaskFailure> {
-    let job = place
-        .rendered
-        .jobs
-        .iter()
-        .find(|job| *job.name() == place.job);
-    let job: &RenderedJob = job.ok_or_else(|| TaskFailure::NoSuchErrand(place.job.to_string()))?;
-    let running = run.director.inner.cpi.run_errand(&place.target.vm, job);
-    let output = run.unless_cancelled(running).await?;
-    output.map_err(|error| TaskFailure::Errand(chain(&error)))
+/// Runs the errand on one instance, and tells its exit code.
+async fn run_on(run: &TaskRun, errand: &str, place: &Place<'_>) -> Result<i32, TaskFailure> {
+    run.checkpoint()?;
+    let stage = run.events.stage("Running errand", 1);
+    let step = stage.begin(&place.target.label, 1).await?;
+    let output = step.end(output(run, place).await)?;
+    fetch_logs(run, place).await?;
+    let exit_code = output.exit_code;
+    write_result(run, errand, place, output);
+    Ok(exit_code)
 }
 
-fn fetch_logs(run: &TaskRun, place: &Place<'_>) -> Result<(), TaskFailure> {
+async fn output(run: &TaskRun, place: &Place<'_>) -> Result<ErrandOutput, TaskFailure> {
+    let mut jobs = place.rendered.jobs.iter();
+    let job: &RenderedJob = jobs
+        .find(|job| *job.name() == place.job)
+        .ok_or_else(|| TaskFailure::NoSuchErrand(place.job.to_string()))?;
+    AgentClient::new(run, &place.target.vm, place.target.name())
+        .run_errand(job)
+        .await
+}
+
+async fn fetch_logs(run: &TaskRun, place: &Place<'_>) -> Result<(), TaskFailure> {
     let stage = run
         .events
         .stage(format!("Fetching logs for {}", place.target.label), 1);
-    stage.start("Finding and packing log files", 1).end(Ok(()))
+    let step = stage.begin("Finding and packing log files", 1).await?;
+    step.end(Ok(()))
 }
 
 fn write_result(run: &TaskRun, errand: &str, place: &Place<'_>, output: ErrandOutput) {

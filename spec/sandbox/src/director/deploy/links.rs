@@ -1,18 +1,23 @@
-//! Links between the jobs of one deployment: who provides what, and who gets it.
+//! Links between jobs, of one deployment or of several: who provides what, and who gets it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    interpolation::selected,
+    interpolation::{interpolated, selected},
     plan::{Plan, PlannedGroup, PlannedJob},
+    planning::plan_as_deployed,
+    prepare::linked_as_deployed,
 };
 use crate::{
     cpi::{Consumed, JobName},
     director::{
+        deployments::Deployment,
         ids::{DeploymentName, GroupName, InstanceId},
-        tasks::TaskFailure,
+        links::{DeployedConsumer, DeployedLinks, DeployedProvider, DnsNames, Owner, ProviderKey},
+        tasks::{TaskFailure, TaskRun},
+        variables::absolute_name,
     },
 };
 
@@ -34,37 +39,89 @@ pub(super) type LinkedInstances = BTreeMap<GroupName, Vec<LinkedInstance>>;
 #[derive(Debug, Default)]
 pub(super) struct Links {
     consumed: BTreeMap<(GroupName, JobName), Map<String, Value>>,
+    /// What the Director's record of links is to be made.
+    pub(super) found: DeployedLinks,
 }
 
 /// Something that a job provides.
 struct Provider<'a> {
+    deployment: &'a DeploymentName,
     group: &'a PlannedGroup,
     job: &'a PlannedJob,
+    original_name: String,
     /// The name that consumers ask for: the alias that the manifest gives it, or its own.
     name: String,
     kind: String,
     properties: Vec<String>,
+    is_shared: bool,
+}
+
+/// What is found for a link that a job consumes.
+enum Found<'a> {
+    Provider(&'a Provider<'a>, Value),
+    /// The manifest says it all.
+    Manual(Value),
+    /// Nobody provides it, and it is not needed or not wanted.
+    Nothing,
+}
+
+/// What a manifest says about a link that a job consumes.
+struct Wish<'a> {
+    from: Option<&'a str>,
+    deployment: Option<&'a str>,
+    manual: Option<Value>,
+    is_off: bool,
+}
+
+/// Another deployment whose links are consumed.
+struct Neighbour {
+    name: DeploymentName,
+    row: Arc<Deployment>,
+    plan: Plan,
 }
 
 impl Links {
     /// Finds the provider of every link that a job consumes. All faults are reported together.
     pub(super) fn resolve(
-        deployment: &DeploymentName,
+        run: &TaskRun,
         plan: &Plan,
         instances: &LinkedInstances,
     ) -> Result<Self, TaskFailure> {
-        let providers = providers(plan);
+        let neighbours = neighbours(run, plan)?;
+        let own = providers(&run.deployment, plan);
+        let others: Vec<(&Neighbour, Vec<Provider<'_>>)> = neighbours
+            .iter()
+            .map(|neighbour| (neighbour, providers(&neighbour.name, &neighbour.plan)))
+            .collect();
         let mut links = Self::default();
         let mut errors = Vec::new();
         for (group, job) in jobs(plan) {
             let mut consumed = Map::new();
             for link in &job.job.consumes {
-                match provider_for(link, group, job, &providers) {
-                    Ok(Some(provider)) => {
-                        consumed
-                            .insert(link.name.clone(), content(deployment, provider, instances));
+                let wish = Wish::of(job, link);
+                let other = wish.deployment.map(|name| {
+                    let mut others = others.iter();
+                    others.find(|(neighbour, _)| neighbour.name.as_ref() == name)
+                });
+                let found = match other {
+                    None => find(link, &wish, (group, job), &own, instances),
+                    Some(None) => find(link, &wish, (group, job), &[], instances),
+                    Some(Some((neighbour, providers))) => {
+                        let instances = linked_as_deployed(&neighbour.plan, &neighbour.row);
+                        find(link, &wish, (group, job), providers, &instances)
+                            .map(|found| found.seen_from_outside(run, &neighbour.name))
                     }
-                    Ok(None) => {}
+                };
+                match found {
+                    Ok(found) => {
+                        links.note_consumer(group, job, link, &found);
+                        match found {
+                            Found::Provider(_, content) | Found::Manual(content) => {
+                                consumed.insert(link.name.clone(), content);
+                            }
+                            Found::Nothing => {}
+                        }
+                    }
                     Err(error) => errors.push(error),
                 }
             }
@@ -72,20 +129,40 @@ impl Links {
                 .consumed
                 .insert((group.name.clone(), job.name.clone()), consumed);
         }
-        if errors.is_empty() {
-            Ok(links)
-        } else {
-            Err(TaskFailure::Links {
-                deployment: deployment.clone(),
+        if !errors.is_empty() {
+            return Err(TaskFailure::Links {
+                deployment: run.deployment.clone(),
                 errors,
-            })
+            });
         }
+        links.found.providers = own.iter().map(deployed_provider).collect();
+        Ok(links)
     }
 
     /// The links of one job.
     pub(super) fn of(&self, group: &GroupName, job: &JobName) -> Value {
         let links = self.consumed.get(&(group.clone(), job.clone()));
         Value::Object(links.cloned().unwrap_or_default())
+    }
+
+    fn note_consumer(
+        &mut self,
+        group: &PlannedGroup,
+        job: &PlannedJob,
+        link: &Consumed,
+        found: &Found<'_>,
+    ) {
+        let provider = match found {
+            Found::Provider(provider, content) => Some((provider.key(), content.clone())),
+            Found::Manual(_) | Found::Nothing => None,
+        };
+        self.found.consumers.push(DeployedConsumer {
+            owner: Owner::Job(group.name.clone(), job.name.clone()),
+            name: link.name.clone(),
+            kind: link.kind.clone(),
+            optional: link.optional,
+            provider,
+        });
     }
 }
 
@@ -95,7 +172,8 @@ pub(super) fn addresses_behind(
     plan: &Plan,
     instances: &LinkedInstances,
 ) -> Option<Vec<String>> {
-    let providers = providers(plan);
+    let nameless = DeploymentName::from(String::new());
+    let providers = providers(&nameless, plan);
     let provider = providers.iter().find(|provider| provider.name == name)?;
     let group = instances.get(&provider.group.name).into_iter().flatten();
     Some(
@@ -110,7 +188,28 @@ fn jobs(plan: &Plan) -> impl Iterator<Item = (&PlannedGroup, &PlannedJob)> {
     groups.flat_map(|group| group.jobs.iter().map(move |job| (group, job)))
 }
 
-fn providers(plan: &Plan) -> Vec<Provider<'_>> {
+/// The other deployments that links are taken from. One that is not there provides nothing.
+fn neighbours(run: &TaskRun, plan: &Plan) -> Result<Vec<Neighbour>, TaskFailure> {
+    let mut neighbours: Vec<Neighbour> = Vec::new();
+    for (_, job) in jobs(plan) {
+        for link in &job.job.consumes {
+            let Some(name) = Wish::of(job, link).deployment else {
+                continue;
+            };
+            let is_known = neighbours.iter().any(|known| known.name.as_ref() == name);
+            let row = run.director.inner.deployments.find(name);
+            if let Some(row) = row.filter(|_| !is_known)
+                && let Some(plan) = plan_as_deployed(&run.director, &row)?
+            {
+                let name = name.to_owned().into();
+                neighbours.push(Neighbour { name, row, plan });
+            }
+        }
+    }
+    Ok(neighbours)
+}
+
+fn providers<'a>(deployment: &'a DeploymentName, plan: &'a Plan) -> Vec<Provider<'a>> {
     jobs(plan)
         .flat_map(|(group, job)| {
             let own = job
@@ -125,70 +224,85 @@ fn providers(plan: &Plan) -> Vec<Provider<'_>> {
             own.chain(custom)
                 .filter_map(move |(name, kind, properties)| {
                     let setting = job.provides.get(name);
-                    // `nil` in the manifest: this job does not provide the link here.
-                    if setting.is_some_and(Value::is_null) {
+                    if setting.is_some_and(is_nil) {
                         return None;
                     }
                     let alias = setting.and_then(|setting| setting.get("as")?.as_str());
+                    let shared = setting.and_then(|setting| setting.get("shared")?.as_bool());
                     Some(Provider {
+                        deployment,
                         group,
                         job,
+                        original_name: name.clone(),
                         name: alias.unwrap_or(name).to_owned(),
                         kind: kind.clone(),
                         properties: properties.clone(),
+                        is_shared: shared.unwrap_or(false),
                     })
                 })
         })
         .collect()
 }
 
-/// The one provider of a link; none for an optional link that nobody provides, or one switched off with `nil`.
-fn provider_for<'a, 'p>(
+/// The one provider of a link.
+fn find<'a>(
     link: &Consumed,
-    group: &PlannedGroup,
-    job: &PlannedJob,
-    providers: &'a [Provider<'p>],
-) -> Result<Option<&'a Provider<'p>>, String> {
-    let setting = job.consumes.get(&link.name);
-    let from = setting.and_then(|setting| setting.get("from")?.as_str());
-    let is_off = setting.is_some_and(Value::is_null);
+    wish: &Wish<'_>,
+    consumer: (&PlannedGroup, &PlannedJob),
+    providers: &'a [Provider<'a>],
+    instances: &LinkedInstances,
+) -> Result<Found<'a>, String> {
+    if wish.is_off {
+        return Ok(Found::Nothing);
+    }
+    if let Some(content) = &wish.manual {
+        return Ok(Found::Manual(content.clone()));
+    }
     let fitting: Vec<&Provider<'_>> = providers
         .iter()
         .filter(|provider| {
-            !is_off && provider.kind == link.kind && from.is_none_or(|name| name == provider.name)
+            provider.kind == link.kind
+                && wish.from.is_none_or(|name| name == provider.name)
+                && (wish.deployment.is_none() || provider.is_shared)
         })
         .collect();
-    let details = match fitting.as_slice() {
-        [only] => return Ok(Some(only)),
-        [] if link.optional && from.is_none() => return Ok(None),
-        [] => "\n    - No link providers found".to_owned(),
-        several => {
-            let several = several.iter().map(|provider| {
-                format!(
-                    "\n      - Link provider '{}' from job '{}' in instance group '{}'",
-                    provider.name, provider.job.name, provider.group.name
-                )
-            });
-            format!(
-                "\n    - Multiple link providers found:{}",
-                several.collect::<String>()
-            )
+    match fitting.as_slice() {
+        [only] => {
+            let content = content(only, instances);
+            Ok(Found::Provider(only, content))
         }
-    };
-    Err(format!(
-        "Failed to resolve link '{}' with type '{}' from job '{}' in instance group '{}'. Details below:{details}",
-        from.unwrap_or(&link.name),
-        link.kind,
-        job.name,
-        group.name,
-    ))
+        [] if link.optional && wish.from.is_none() => Ok(Found::Nothing),
+        [] => Err(format!(
+            "{} Details below:\n    - No link providers found",
+            complaint(link, wish, consumer)
+        )),
+        several => {
+            let several = several.iter().map(|provider| provider.described());
+            Err(format!(
+                "{} Multiple link providers found:{}",
+                complaint(link, wish, consumer),
+                several.collect::<String>()
+            ))
+        }
+    }
 }
 
-fn content(
-    deployment: &DeploymentName,
-    provider: &Provider<'_>,
-    instances: &LinkedInstances,
-) -> Value {
+fn complaint(
+    link: &Consumed,
+    wish: &Wish<'_>,
+    (group, job): (&PlannedGroup, &PlannedJob),
+) -> String {
+    let alias = match wish.from {
+        Some(name) if name != link.name => format!("alias '{name}' and "),
+        _ => String::new(),
+    };
+    format!(
+        "Failed to resolve link '{}' with {alias}type '{}' from job '{}' in instance group '{}'.",
+        link.name, link.kind, job.name, group.name
+    )
+}
+
+fn content(provider: &Provider<'_>, instances: &LinkedInstances) -> Value {
     let group = instances
         .get(&provider.group.name)
         .map_or(&[][..], Vec::as_slice);
@@ -207,10 +321,87 @@ fn content(
         })
         .collect();
     json!({
-        "deployment_name": deployment,
+        "deployment_name": provider.deployment,
         "instance_group": provider.group.name,
         "address": group.first().and_then(|instance| instance.address.as_ref()),
         "instances": shown,
         "properties": selected(&provider.job.properties, &provider.properties),
     })
+}
+
+fn deployed_provider(provider: &Provider<'_>) -> DeployedProvider {
+    let networks = provider.group.networks.iter();
+    DeployedProvider {
+        group: provider.group.name.clone(),
+        job: provider.job.name.clone(),
+        original_name: provider.original_name.clone(),
+        name: provider.name.clone(),
+        kind: provider.kind.clone(),
+        shared: provider.is_shared,
+        networks: networks.map(|network| network.name.clone()).collect(),
+        dns: DnsNames::default(),
+    }
+}
+
+/// `nil` in a manifest switches a link off; YAML takes that for text.
+fn is_nil(setting: &Value) -> bool {
+    setting.is_null() || setting == "nil"
+}
+
+impl<'a> Wish<'a> {
+    fn of(job: &'a PlannedJob, link: &Consumed) -> Self {
+        let setting = job.consumes.get(&link.name);
+        let text = |key: &str| setting.and_then(|setting| setting.get(key)?.as_str());
+        let manual = setting.filter(|setting| {
+            ["instances", "properties", "address"]
+                .iter()
+                .any(|key| setting.get(key).is_some())
+        });
+        Self {
+            from: text("from"),
+            deployment: text("deployment"),
+            manual: manual.cloned(),
+            is_off: setting.is_some_and(is_nil),
+        }
+    }
+}
+
+impl Found<'_> {
+    /// The variables of another deployment are its own there too.
+    fn seen_from_outside(self, run: &TaskRun, deployment: &DeploymentName) -> Self {
+        match self {
+            Self::Provider(provider, content) => {
+                let director = &run.director.inner.settings.name;
+                let absolute = interpolated::<Infallible>(&content, &mut |reference| {
+                    let name = absolute_name(reference, director, deployment.as_ref());
+                    Ok(Value::String(format!("(({name}))")))
+                });
+                Self::Provider(provider, absolute.unwrap_or(content))
+            }
+            other => other,
+        }
+    }
+}
+
+impl Provider<'_> {
+    fn key(&self) -> ProviderKey {
+        ProviderKey {
+            deployment: self.deployment.clone(),
+            group: self.group.name.clone(),
+            job: self.job.name.clone(),
+            original_name: self.original_name.clone(),
+        }
+    }
+
+    fn described(&self) -> String {
+        let alias = if self.name == self.original_name {
+            String::new()
+        } else {
+            format!("with alias '{}' ", self.name)
+        };
+        format!(
+            "\n    - Link provider '{}' {alias}from job '{}' in instance group '{}' in deployment '{}'",
+            self.original_name, self.job.name, self.group.name, self.deployment
+        )
+    }
 }

@@ -2,14 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::spec::Spec;
+use super::{
+    fault::ManifestFault,
+    group_spec::GroupSpec,
+    job_spec::JobSpec,
+    spec::Spec,
+    states::StateChange,
+    update_spec::{UpdateOverrides, UpdateSpec},
+};
 use crate::{
-    cpi::JobName,
-    director::{
-        deployments::{Lifecycle, NameVersion},
-        ids::GroupName,
-        tasks::TaskFailure,
-    },
+    credhub::Mode,
+    director::{deployments::NameVersion, tasks::TaskFailure},
 };
 
 /// A manifest.
@@ -17,6 +20,7 @@ pub(super) struct Manifest {
     pub(super) releases: Vec<NameVersion>,
     pub(super) stemcells: Vec<StemcellRef>,
     pub(super) groups: Vec<GroupSpec>,
+    pub(super) addons: Vec<AddonSpec>,
     pub(super) variables: Vec<VariableSpec>,
 }
 
@@ -33,59 +37,9 @@ pub(super) enum WantedStemcell {
     Os(String),
 }
 
-/// An instance group.
-pub(super) struct GroupSpec {
-    pub(super) name: GroupName,
-    pub(super) lifecycle: Lifecycle,
-    pub(super) instances: u32,
-    pub(super) azs: Vec<String>,
-    pub(super) vm_type: Option<String>,
-    pub(super) vm_extensions: Vec<String>,
-    pub(super) stemcell: String,
-    pub(super) disk: Disk,
-    pub(super) networks: Vec<String>,
+/// Jobs that are added to every instance group.
+pub(super) struct AddonSpec {
     pub(super) jobs: Vec<JobSpec>,
-    pub(super) update: UpdateSpec,
-}
-
-/// The persistent disk of each instance.
-pub(super) enum Disk {
-    None,
-    OfSize,
-    OfType(String),
-}
-
-/// A job of an instance group.
-pub(super) struct JobSpec {
-    pub(super) name: JobName,
-    pub(super) release: Option<String>,
-    /// The job's own, or else the group's merged over the deployment's.
-    pub(super) properties: Map<String, Value>,
-    pub(super) provides: Map<String, Value>,
-    pub(super) consumes: Map<String, Value>,
-    pub(super) custom_providers: Vec<CustomProvider>,
-}
-
-/// A link that the manifest makes a job provide.
-#[derive(Clone)]
-pub(super) struct CustomProvider {
-    pub(super) name: String,
-    pub(super) kind: String,
-    pub(super) properties: Vec<String>,
-}
-
-/// How many instances are updated at a time.
-#[derive(Clone, Copy)]
-pub(super) struct UpdateSpec {
-    pub(super) canaries: Amount,
-    pub(super) max_in_flight: Amount,
-}
-
-/// A number of instances, or a share of them.
-#[derive(Clone, Copy)]
-pub(super) enum Amount {
-    Count(usize),
-    Percent(usize),
 }
 
 /// A variable that is to be generated.
@@ -93,168 +47,149 @@ pub(super) struct VariableSpec {
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) options: Map<String, Value>,
-    pub(super) overwrite: bool,
+    pub(super) mode: Mode,
     /// What is taken from links, such as `alternative_name`, ⇒ the provider's name.
     pub(super) consumes: Vec<(String, String)>,
 }
 
 impl Manifest {
-    /// Reads a manifest. The first fault ends it, as with a real Director.
-    pub(super) fn read(document: &Value) -> Result<Self, TaskFailure> {
+    /// Reads a manifest, with what the call says beside it. The first fault ends it, as with a real Director.
+    pub(super) fn read(
+        document: &Value,
+        overrides: &UpdateOverrides,
+        state: Option<&StateChange>,
+    ) -> Result<Self, TaskFailure> {
         let spec = Spec::new(document);
-        let releases = spec
-            .list("releases")?
-            .iter()
-            .map(name_version)
-            .collect::<Result<_, _>>()?;
-        let update = update(&spec.map("update")?, None)?;
-        let stemcells = spec
-            .optional_list("stemcells")?
-            .iter()
-            .map(stemcell)
-            .collect::<Result<_, _>>()?;
+        refuse_cloud_sections(&spec)?;
+        overrides.check()?;
+        let stemcells = stemcells(&spec)?;
         let properties = spec.optional_map("properties")?;
-        let groups = spec
+        let releases = releases(&spec)?;
+        let update = UpdateSpec::of_deployment(&spec.map("update")?, overrides)?;
+        let groups: Vec<GroupSpec> = spec
             .optional_list("instance_groups")?
             .iter()
-            .map(|spec| group(spec, &properties, update))
+            .map(|spec| GroupSpec::read(spec, &properties, update, overrides, state))
             .collect::<Result<_, _>>()?;
+        refuse_equal_names(&groups)?;
+        let features = spec.optional_map("features")?;
+        let mode_of_all = match features.get("converge_variables") {
+            Some(Value::Bool(true)) => Mode::Converge,
+            _ => Mode::NoOverwrite,
+        };
         let variables = spec
             .optional_list("variables")?
             .iter()
-            .map(variable)
+            .map(|spec| variable(spec, mode_of_all))
+            .collect::<Result<_, _>>()?;
+        let addons = spec
+            .optional_list("addons")?
+            .iter()
+            .map(addon)
             .collect::<Result<_, _>>()?;
         Ok(Self {
             releases,
             stemcells,
             groups,
+            addons,
             variables,
         })
     }
 }
 
-impl Amount {
-    /// The number of instances, of a group of `size`.
-    pub(super) fn of(self, size: usize) -> usize {
-        match self {
-            Self::Count(count) => count,
-            Self::Percent(percent) => size * percent / 100,
+/// Sections that were part of manifests before there were cloud configs.
+fn refuse_cloud_sections(spec: &Spec<'_>) -> Result<(), TaskFailure> {
+    for section in ["vm_types", "azs", "disk_types", "compilation"] {
+        if spec.0.contains_key(section) {
+            return Err(ManifestFault::SectionOfCloudConfig(section).into());
         }
     }
+    Ok(())
 }
 
-fn name_version(spec: &Spec<'_>) -> Result<NameVersion, TaskFailure> {
-    Ok(NameVersion {
-        name: spec.text("name")?,
-        version: spec.text("version")?,
-    })
+fn stemcells(spec: &Spec<'_>) -> Result<Vec<StemcellRef>, TaskFailure> {
+    let mut stemcells: Vec<StemcellRef> = Vec::new();
+    for spec in spec.optional_list("stemcells")? {
+        let stemcell = stemcell(&spec)?;
+        if stemcells.iter().any(|known| known.alias == stemcell.alias) {
+            return Err(ManifestFault::DuplicateStemcellAlias(stemcell.alias).into());
+        }
+        stemcells.push(stemcell);
+    }
+    Ok(stemcells)
 }
 
 fn stemcell(spec: &Spec<'_>) -> Result<StemcellRef, TaskFailure> {
-    let wanted = match spec.optional_text("name")? {
-        Some(name) => WantedStemcell::Name(name),
-        None => WantedStemcell::Os(spec.text("os")?),
+    let alias = spec.text("alias")?;
+    let wanted = match (spec.optional_text("name")?, spec.optional_text("os")?) {
+        (Some(name), None) => WantedStemcell::Name(name),
+        (None, Some(os)) => WantedStemcell::Os(os),
+        (Some(_), Some(_)) => {
+            let said = Value::Object(spec.0.clone());
+            return Err(ManifestFault::StemcellBothNameAndOs(said).into());
+        }
+        (None, None) => {
+            let said = Value::Object(spec.0.clone());
+            return Err(ManifestFault::StemcellNeitherNameNorOs(said).into());
+        }
     };
     Ok(StemcellRef {
-        alias: spec.text("alias")?,
+        alias,
         wanted,
         version: spec.text("version")?,
     })
 }
 
-fn group(
-    spec: &Spec<'_>,
-    global: &Map<String, Value>,
-    update_of_all: UpdateSpec,
-) -> Result<GroupSpec, TaskFailure> {
-    let name: GroupName = spec.text("name")?.into();
-    let lifecycle = match spec.optional_text("lifecycle")?.as_deref() {
-        None | Some("service") => Lifecycle::Service,
-        Some("errand") => Lifecycle::Errand,
-        Some(other) => {
-            return Err(TaskFailure::InvalidLifecycle {
-                group: name,
-                lifecycle: other.to_owned(),
-            });
+fn releases(spec: &Spec<'_>) -> Result<Vec<NameVersion>, TaskFailure> {
+    let mut releases: Vec<NameVersion> = Vec::new();
+    for spec in spec.list("releases")? {
+        let release = NameVersion {
+            name: spec.text("name")?,
+            version: spec.text("version")?,
+        };
+        if releases.iter().any(|known| known.name == release.name) {
+            return Err(ManifestFault::DuplicateRelease(release.name).into());
         }
-    };
-    let mut properties = global.clone();
-    merge(&mut properties, spec.optional_map("properties")?);
-    let networks = spec.list("networks")?;
-    let disk = match spec.optional_text("persistent_disk_type")? {
-        Some(disk_type) => Disk::OfType(disk_type),
-        None if spec.number("persistent_disk")?.unwrap_or(0) > 0 => Disk::OfSize,
-        None => Disk::None,
-    };
-    let instances = spec.required_number("instances")?;
-    let update_spec = spec.optional_map("update")?;
-    Ok(GroupSpec {
-        name,
-        lifecycle,
-        instances: u32::try_from(instances).unwrap_or(u32::MAX),
-        azs: spec.texts("azs")?,
-        vm_type: spec.optional_text("vm_type")?,
-        vm_extensions: spec.texts("vm_extensions")?,
-        stemcell: spec.text("stemcell")?,
-        disk,
-        networks: networks
-            .iter()
-            .map(|network| network.text("name"))
-            .collect::<Result<_, _>>()?,
-        jobs: spec
-            .optional_list("jobs")?
-            .iter()
-            .map(|job_spec| job(job_spec, &properties))
-            .collect::<Result<_, _>>()?,
-        update: update(&Spec(&update_spec), Some(update_of_all))?,
-    })
+        releases.push(release);
+    }
+    Ok(releases)
 }
 
-fn job(spec: &Spec<'_>, inherited: &Map<String, Value>) -> Result<JobSpec, TaskFailure> {
-    let properties = if spec.value("properties").is_some() {
-        spec.optional_map("properties")?
-    } else {
-        inherited.clone()
-    };
-    Ok(JobSpec {
-        name: spec.text("name")?.into(),
-        release: spec.optional_text("release")?,
-        properties,
-        provides: spec.optional_map("provides")?,
-        consumes: spec.optional_map("consumes")?,
-        custom_providers: spec
-            .optional_list("custom_provider_definitions")?
+fn refuse_equal_names(groups: &[GroupSpec]) -> Result<(), TaskFailure> {
+    for (place, group) in groups.iter().enumerate() {
+        if groups[..place]
             .iter()
-            .map(|custom| {
-                Ok(CustomProvider {
-                    name: custom.text("name")?,
-                    kind: custom.text("type")?,
-                    properties: custom.texts("properties")?,
-                })
-            })
-            .collect::<Result<_, TaskFailure>>()?,
-    })
-}
-
-fn update(spec: &Spec<'_>, inherited: Option<UpdateSpec>) -> Result<UpdateSpec, TaskFailure> {
-    if inherited.is_none() {
-        for key in ["canary_watch_time", "update_watch_time"] {
-            spec.required(key)?;
+            .any(|earlier| canonical(&earlier.name) == canonical(&group.name))
+        {
+            return Err(ManifestFault::DuplicateGroup(group.name.clone()).into());
         }
     }
-    Ok(UpdateSpec {
-        canaries: spec.amount("canaries", inherited.map(|all| all.canaries))?,
-        max_in_flight: spec.amount("max_in_flight", inherited.map(|all| all.max_in_flight))?,
+    Ok(())
+}
+
+/// A name as it stands in host names.
+fn canonical(name: &impl AsRef<str>) -> String {
+    name.as_ref().to_lowercase().replace('_', "-")
+}
+
+/// An addon is taken as it is: filters (`include`, `exclude`) are not looked at.
+fn addon(spec: &Spec<'_>) -> Result<AddonSpec, TaskFailure> {
+    spec.required("name")?;
+    let properties = spec.optional_map("properties")?;
+    let jobs = spec.list("jobs")?;
+    let jobs = jobs.iter().map(|job| JobSpec::read(job, &properties));
+    Ok(AddonSpec {
+        jobs: jobs.collect::<Result<_, _>>()?,
     })
 }
 
-fn variable(spec: &Spec<'_>) -> Result<VariableSpec, TaskFailure> {
+fn variable(spec: &Spec<'_>, mode_of_all: Mode) -> Result<VariableSpec, TaskFailure> {
     let consumes = spec.optional_map("consumes")?;
     Ok(VariableSpec {
         name: spec.text("name")?,
         kind: spec.text("type")?,
         options: spec.optional_map("options")?,
-        overwrite: spec.optional_text("update_mode")?.as_deref() == Some("overwrite"),
+        mode: update_mode(spec, mode_of_all)?,
         consumes: consumes
             .iter()
             .filter_map(|(what, link)| Some((what.clone(), link.get("from")?.as_str()?.to_owned())))
@@ -262,15 +197,12 @@ fn variable(spec: &Spec<'_>) -> Result<VariableSpec, TaskFailure> {
     })
 }
 
-fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
-    for (key, value) in from {
-        match (into.get_mut(&key), value) {
-            (Some(Value::Object(present)), Value::Object(added)) => merge(present, added),
-            (_, value) => {
-                into.insert(key, value);
-            }
-        }
-    }
+/// What becomes of the value that a variable has already.
+fn update_mode(spec: &Spec<'_>, mode_of_all: Mode) -> Result<Mode, TaskFailure> {
+    let mode = spec.optional_text("update_mode")?;
+    let known = mode.map(|mode| serde_json::from_value(Value::String(mode)));
+    // What is no mode is left out by a real Director, too.
+    Ok(known.and_then(Result::ok).unwrap_or(mode_of_all))
 }
 
 #[cfg(test)]
@@ -279,9 +211,13 @@ mod tests {
 
     use super::*;
 
+    fn read(document: &Value) -> Result<Manifest, TaskFailure> {
+        Manifest::read(document, &UpdateOverrides::default(), None)
+    }
+
     #[test]
     fn a_manifest_of_a_name_alone_lacks_its_releases() {
-        let failure = Manifest::read(&json!({"name": "service-instance_bad1"}))
+        let failure = read(&json!({"name": "service-instance_bad1"}))
             .err()
             .unwrap();
         assert_eq!(failure.code(), 40001);
@@ -293,12 +229,12 @@ mod tests {
 
     #[test]
     fn properties_of_the_group_reach_jobs_that_have_none_of_their_own() {
-        let manifest = Manifest::read(&json!({
+        let manifest = read(&json!({
             "releases": [{"name": "r", "version": 7}],
             "update": {"canaries": 1, "max_in_flight": "50%", "canary_watch_time": 1, "update_watch_time": 1},
             "properties": {"a": {"x": 1, "y": 1}},
             "instance_groups": [{
-                "name": "g", "instances": 1, "stemcell": "s", "networks": [{"name": "n"}],
+                "name": "g", "instances": 1, "vm_type": "v", "stemcell": "s", "networks": [{"name": "n"}],
                 "properties": {"a": {"y": 2}},
                 "jobs": [{"name": "one"}, {"name": "two", "properties": {"b": 3}}],
             }],
@@ -315,6 +251,12 @@ mod tests {
             Value::Object(group.jobs[1].properties.clone()),
             json!({"b": 3})
         );
-        assert_eq!(group.update.max_in_flight.of(4), 2);
+        assert_eq!(group.update.max_in_flight(4).unwrap(), 2);
+    }
+
+    #[test]
+    fn what_belongs_into_a_cloud_config_is_refused() {
+        let failure = read(&json!({"name": "d", "azs": []})).err().unwrap();
+        assert_eq!(failure.code(), 190_014);
     }
 }

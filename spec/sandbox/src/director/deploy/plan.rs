@@ -1,23 +1,26 @@
 //! A manifest, checked against what has been uploaded to the Director and against its cloud configs.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
-use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value, json};
 
 use super::{
+    cloud::CloudConfig,
+    fault::ManifestFault,
+    group_spec::{DiskSpec, GroupSpec, Machine},
     interpolation::declared,
-    manifest::{
-        CustomProvider, Disk, GroupSpec, JobSpec, Manifest, StemcellRef, UpdateSpec, VariableSpec,
-        WantedStemcell,
-    },
+    job_spec::{CustomProvider, JobSpec},
+    manifest::{AddonSpec, Manifest, StemcellRef, VariableSpec},
+    networks::{GroupNetwork, networks},
+    states::Requested,
+    update_spec::UpdateSpec,
+    uploads::{release_version, stemcell_version},
 };
 use crate::{
     cpi::{Job, JobCatalog, JobName},
     director::{
         DirectorSettings, UploadedRelease,
-        configs::Config,
-        deployments::{Lifecycle, NameVersion},
+        deployments::{InstanceSpec, Lifecycle, NameVersion},
         ids::GroupName,
         tasks::{Reference, TaskFailure},
     },
@@ -27,17 +30,7 @@ use crate::{
 pub(super) struct Surroundings<'a> {
     pub(super) settings: &'a DirectorSettings,
     pub(super) catalog: &'a JobCatalog,
-    pub(super) cloud: CloudNames,
-}
-
-/// The names that the cloud configs in force define.
-#[derive(Default)]
-pub(super) struct CloudNames {
-    azs: BTreeSet<String>,
-    vm_types: BTreeSet<String>,
-    vm_extensions: BTreeSet<String>,
-    disk_types: BTreeSet<String>,
-    networks: BTreeSet<String>,
+    pub(super) cloud: Arc<CloudConfig>,
 }
 
 /// A deployment as it is to be.
@@ -46,6 +39,7 @@ pub(super) struct Plan {
     pub(super) groups: Vec<PlannedGroup>,
     pub(super) variables: Vec<VariableSpec>,
     stemcells: Vec<StemcellRef>,
+    cloud: Arc<CloudConfig>,
 }
 
 /// An instance group as it is to be.
@@ -53,18 +47,33 @@ pub(super) struct PlannedGroup {
     pub(super) name: GroupName,
     pub(super) lifecycle: Lifecycle,
     pub(super) instances: u32,
-    pub(super) azs: Vec<String>,
-    pub(super) has_disk: bool,
+    /// The zones over which the instances are spread; none when the manifest does not say.
+    pub(super) zones: Vec<String>,
+    pub(super) networks: Vec<GroupNetwork>,
+    pub(super) disk: Option<PlannedDisk>,
     pub(super) jobs: Vec<PlannedJob>,
     pub(super) update: UpdateSpec,
-    /// What, besides its rendered jobs, makes its VMs differ from those of before.
-    pub(super) vm_settings: String,
+    pub(super) migrated_from: Vec<GroupName>,
+    pub(super) requested: Requested,
+    machine: Machine,
+    vm_extensions: Vec<String>,
+    stemcell: String,
+    env: Map<String, Value>,
+}
+
+/// The persistent disk of each instance of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PlannedDisk {
+    /// In MiB.
+    pub(super) size: u64,
+    pub(super) cloud_properties: Value,
 }
 
 /// A job of an instance group as it is to be.
 pub(super) struct PlannedJob {
     pub(super) name: JobName,
     pub(super) job: Arc<Job>,
+    pub(super) release: NameVersion,
     /// The declared properties only, with defaults; references to variables still in them.
     pub(super) properties: Value,
     pub(super) provides: Map<String, Value>,
@@ -72,8 +81,11 @@ pub(super) struct PlannedJob {
     pub(super) custom_providers: Vec<CustomProvider>,
 }
 
+/// The uploaded stemcells that a manifest means: alias ⇒ stemcell.
+pub(super) type Stemcells = BTreeMap<String, NameVersion>;
+
 impl Plan {
-    /// Checks a manifest. Stemcells come later, in [`Plan::stemcells_in_use`], as with a real Director.
+    /// Checks a manifest. Stemcells come later, in [`Plan::stemcells`], as with a real Director.
     pub(super) fn new(
         manifest: Manifest,
         surroundings: &Surroundings<'_>,
@@ -81,45 +93,34 @@ impl Plan {
         let releases: Vec<&UploadedRelease> = manifest
             .releases
             .iter()
-            .map(|wanted| uploaded_release(wanted, surroundings.settings))
+            .map(|wanted| release_version(wanted, &surroundings.settings.releases))
             .collect::<Result<_, _>>()?;
-        let groups = manifest
+        let mut groups: Vec<PlannedGroup> = manifest
             .groups
             .into_iter()
             .map(|spec| group(spec, &releases, &manifest.stemcells, surroundings))
             .collect::<Result<_, _>>()?;
-        let releases = releases.into_iter().map(|release| NameVersion {
-            name: release.name.clone(),
-            version: release.version.clone(),
-        });
+        for addon in &manifest.addons {
+            add(addon, &mut groups, &releases, surroundings.catalog)?;
+        }
+        check_migrations(&groups)?;
+        let releases = releases.into_iter().map(name_version);
         Ok(Self {
             releases: releases.collect(),
             groups,
             variables: manifest.variables,
             stemcells: manifest.stemcells,
+            cloud: Arc::clone(&surroundings.cloud),
         })
     }
 
     /// The uploaded stemcells that the manifest means.
-    pub(super) fn stemcells_in_use(
-        &self,
-        settings: &DirectorSettings,
-    ) -> Result<Vec<NameVersion>, TaskFailure> {
+    pub(super) fn stemcells(&self, settings: &DirectorSettings) -> Result<Stemcells, TaskFailure> {
         self.stemcells
             .iter()
             .map(|wanted| {
-                let fits = settings.stemcells.iter().rev().find(|uploaded| {
-                    let kind = match &wanted.wanted {
-                        WantedStemcell::Name(name) => *name == uploaded.name,
-                        WantedStemcell::Os(os) => *os == uploaded.os,
-                    };
-                    kind && fits_version(&wanted.version, &uploaded.version)
-                });
-                let stemcell = fits.ok_or_else(|| TaskFailure::NoSuchStemcell(missing(wanted)))?;
-                Ok(NameVersion {
-                    name: stemcell.name.clone(),
-                    version: stemcell.version.clone(),
-                })
+                let stemcell = stemcell_version(wanted, &settings.stemcells)?;
+                Ok((wanted.alias.clone(), stemcell))
             })
             .collect()
     }
@@ -128,72 +129,59 @@ impl Plan {
     pub(super) fn group(&self, name: &GroupName) -> Option<&PlannedGroup> {
         self.groups.iter().find(|group| group.name == *name)
     }
-}
 
-impl CloudNames {
-    /// The names in all these configs. A config that is no YAML defines none.
-    pub(super) fn of(configs: &[Config]) -> Self {
-        let mut names = Self::default();
-        for config in configs {
-            let Ok(content) = yaml::from_str::<Value>(&config.content) else {
-                continue;
-            };
-            let lists = [
-                ("azs", &mut names.azs),
-                ("vm_types", &mut names.vm_types),
-                ("vm_extensions", &mut names.vm_extensions),
-                ("disk_types", &mut names.disk_types),
-                ("networks", &mut names.networks),
-            ];
-            for (key, known) in lists {
-                let items = content
-                    .get(key)
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten();
-                known.extend(items.filter_map(|item| Some(item.get("name")?.as_str()?.to_owned())));
-            }
+    /// What the VM of an instance is made of.
+    pub(super) fn machine(
+        &self,
+        group: &PlannedGroup,
+        zone: Option<&str>,
+        stemcells: &Stemcells,
+    ) -> InstanceSpec {
+        let vm_type = group.vm_type();
+        let of_type = self
+            .cloud
+            .properties_of_vm(zone, vm_type, &group.vm_extensions);
+        let cloud_properties = match &group.machine {
+            Machine::OfType(_) => of_type,
+            Machine::WithResources(resources) => resources.clone(),
+        };
+        InstanceSpec {
+            vm_type: vm_type.map(str::to_owned),
+            cloud_properties,
+            stemcell: stemcells.get(&group.stemcell).cloned(),
         }
-        names
     }
 }
 
-fn uploaded_release<'a>(
-    wanted: &NameVersion,
-    settings: &'a DirectorSettings,
-) -> Result<&'a UploadedRelease, TaskFailure> {
-    let of_name = || {
-        settings
-            .releases
+impl PlannedGroup {
+    /// The VM type, unless the manifest gives resources in its place.
+    pub(super) fn vm_type(&self) -> Option<&str> {
+        match &self.machine {
+            Machine::OfType(vm_type) => Some(vm_type),
+            Machine::WithResources(_) => None,
+        }
+    }
+
+    /// What, besides cloud properties and stemcell, takes a new VM when it changes.
+    pub(super) fn vm_settings(&self) -> String {
+        let networks: Vec<&String> = self.networks.iter().map(|network| &network.name).collect();
+        json!({"env": self.env, "networks": networks}).to_string()
+    }
+
+    /// The releases of its jobs, whose packages are on its VMs.
+    pub(super) fn packages(&self) -> String {
+        let packages: Vec<[&str; 3]> = self
+            .jobs
             .iter()
-            .filter(|release| release.name == wanted.name)
-    };
-    if of_name().next().is_none() {
-        return Err(TaskFailure::NoSuchRelease(wanted.name.clone()));
-    }
-    of_name()
-        .rfind(|release| fits_version(&wanted.version, &release.version))
-        .ok_or_else(|| TaskFailure::NoSuchReleaseVersion {
-            name: wanted.name.clone(),
-            version: wanted.version.clone(),
-        })
-}
-
-/// Whether an uploaded version is the wanted one. `latest` means the one uploaded last, `1.latest` the last of a line.
-fn fits_version(wanted: &str, uploaded: &str) -> bool {
-    match wanted.strip_suffix("latest") {
-        Some(line) => uploaded.starts_with(line),
-        None => wanted == uploaded,
-    }
-}
-
-fn missing(stemcell: &StemcellRef) -> String {
-    let version = &stemcell.version;
-    match &stemcell.wanted {
-        WantedStemcell::Name(name) => format!("Stemcell '{name}/{version}' doesn't exist"),
-        WantedStemcell::Os(os) => {
-            format!("Stemcell version '{version}' for OS '{os}' doesn't exist")
-        }
+            .map(|job| {
+                [
+                    job.name.as_ref(),
+                    job.release.name.as_str(),
+                    job.release.version.as_str(),
+                ]
+            })
+            .collect();
+        json!(packages).to_string()
     }
 }
 
@@ -203,83 +191,96 @@ fn group(
     stemcells: &[StemcellRef],
     surroundings: &Surroundings<'_>,
 ) -> Result<PlannedGroup, TaskFailure> {
-    let used: Vec<&UploadedRelease> = spec
-        .jobs
-        .iter()
-        .map(|job| release_of(job, &spec.name, releases))
-        .collect::<Result<_, _>>()?;
-    check_references(&spec, stemcells, &surroundings.cloud)?;
-    let stemcell = stemcells
-        .iter()
-        .find(|stemcell| stemcell.alias == spec.stemcell);
-    let vm_settings = json!({
-        "vm_type": spec.vm_type,
-        "vm_extensions": spec.vm_extensions,
-        "stemcell": stemcell.map(|stemcell| &stemcell.version),
-        "networks": spec.networks,
-        "azs": spec.azs,
-        "releases": used.iter().map(|release| [&release.name, &release.version]).collect::<Vec<_>>(),
-    });
     let jobs = spec
         .jobs
-        .into_iter()
-        .zip(used)
-        .map(|(job, release)| planned_job(job, release, surroundings.catalog))
+        .iter()
+        .map(|job| {
+            let release = release_of(job, &spec.name, releases)?;
+            planned_job(job.clone(), release, surroundings.catalog)
+        })
         .collect::<Result<_, _>>()?;
+    let cloud = &surroundings.cloud;
+    let disk = disk(&spec, cloud)?;
+    check_machine(&spec, stemcells, cloud)?;
+    let networks = networks(&spec, cloud)?;
+    let zones = zones(&spec, cloud)?;
     Ok(PlannedGroup {
         name: spec.name,
         lifecycle: spec.lifecycle,
         instances: spec.instances,
-        azs: spec.azs,
-        has_disk: !matches!(spec.disk, Disk::None),
+        zones,
+        networks,
+        disk,
         jobs,
         update: spec.update,
-        vm_settings: vm_settings.to_string(),
+        migrated_from: spec.migrated_from,
+        requested: spec.requested,
+        machine: spec.machine,
+        vm_extensions: spec.vm_extensions,
+        stemcell: spec.stemcell,
+        env: spec.env,
     })
 }
 
-fn check_references(
+fn disk(spec: &GroupSpec, cloud: &CloudConfig) -> Result<Option<PlannedDisk>, TaskFailure> {
+    match &spec.disk {
+        DiskSpec::None => Ok(None),
+        DiskSpec::OfSize(size) => Ok(Some(PlannedDisk {
+            size: *size,
+            cloud_properties: json!({}),
+        })),
+        DiskSpec::OfType(name) => match cloud.disk_types.get(name) {
+            Some(disk_type) => Ok(Some(PlannedDisk {
+                size: disk_type.size,
+                cloud_properties: disk_type.cloud_properties.clone(),
+            })),
+            None => unknown(spec, Reference::DiskType, name),
+        },
+    }
+}
+
+fn check_machine(
     spec: &GroupSpec,
     stemcells: &[StemcellRef],
-    cloud: &CloudNames,
+    cloud: &CloudConfig,
 ) -> Result<(), TaskFailure> {
-    let unknown = |what, name: &String| {
-        Err(TaskFailure::UnknownReference {
-            group: spec.name.clone(),
-            what,
-            name: name.clone(),
-        })
-    };
-    if let Disk::OfType(disk_type) = &spec.disk
-        && !cloud.disk_types.contains(disk_type)
+    if let Machine::OfType(vm_type) = &spec.machine
+        && !cloud.vm_types.contains_key(vm_type)
     {
-        return unknown(Reference::DiskType, disk_type);
+        return unknown(spec, Reference::VmType, vm_type);
     }
-    if let Some(vm_type) = &spec.vm_type
-        && !cloud.vm_types.contains(vm_type)
-    {
-        return unknown(Reference::VmType, vm_type);
-    }
-    if let Some(name) = first_unknown(&spec.vm_extensions, &cloud.vm_extensions) {
+    let mut extensions = spec.vm_extensions.iter();
+    if let Some(name) = extensions.find(|name| !cloud.vm_extensions.contains_key(*name)) {
         return Err(TaskFailure::UnknownVmExtension(name.clone()));
     }
-    if !stemcells
+    if stemcells
         .iter()
-        .any(|stemcell| stemcell.alias == spec.stemcell)
+        .all(|stemcell| stemcell.alias != spec.stemcell)
     {
-        return unknown(Reference::Stemcell, &spec.stemcell);
-    }
-    if let Some(name) = first_unknown(&spec.networks, &cloud.networks) {
-        return unknown(Reference::Network, name);
-    }
-    if let Some(name) = first_unknown(&spec.azs, &cloud.azs) {
-        return unknown(Reference::AvailabilityZone, name);
+        return unknown(spec, Reference::Stemcell, &spec.stemcell);
     }
     Ok(())
 }
 
-fn first_unknown<'a>(names: &'a [String], known: &BTreeSet<String>) -> Option<&'a String> {
-    names.iter().find(|name| !known.contains(*name))
+fn zones(spec: &GroupSpec, cloud: &CloudConfig) -> Result<Vec<String>, TaskFailure> {
+    let Some(zones) = &spec.azs else {
+        return Ok(Vec::new());
+    };
+    if zones.is_empty() {
+        return Err(ManifestFault::NoZones(spec.name.clone()).into());
+    }
+    match zones.iter().find(|zone| !cloud.zones.contains_key(*zone)) {
+        Some(zone) => unknown(spec, Reference::AvailabilityZone, zone),
+        None => Ok(zones.clone()),
+    }
+}
+
+fn unknown<T>(spec: &GroupSpec, what: Reference, name: &str) -> Result<T, TaskFailure> {
+    Err(TaskFailure::UnknownReference {
+        group: spec.name.clone(),
+        what,
+        name: name.to_owned(),
+    })
 }
 
 /// The release that a job comes from: the one it names, or the only one.
@@ -288,16 +289,22 @@ fn release_of<'a>(
     group: &GroupName,
     releases: &[&'a UploadedRelease],
 ) -> Result<&'a UploadedRelease, TaskFailure> {
-    let found = match (&job.release, releases) {
-        (None, [only]) => Some(*only),
-        (None, _) => None,
-        (Some(name), all) => all.iter().copied().find(|release| release.name == *name),
-    };
-    found.ok_or_else(|| TaskFailure::UnknownRelease {
-        job: job.name.clone(),
-        group: group.clone(),
-        release: job.release.clone().unwrap_or_default(),
-    })
+    match (&job.release, releases) {
+        (None, [only]) => Ok(only),
+        (None, _) => Err(ManifestFault::ReleaseNotSpecified {
+            group: group.clone(),
+            job: job.name.clone(),
+        }
+        .into()),
+        (Some(name), all) => {
+            let found = all.iter().copied().find(|release| release.name == *name);
+            found.ok_or_else(|| TaskFailure::UnknownRelease {
+                job: job.name.clone(),
+                group: group.clone(),
+                release: name.clone(),
+            })
+        }
+    }
 }
 
 fn planned_job(
@@ -313,8 +320,60 @@ fn planned_job(
         name: spec.name,
         properties: declared(job, &spec.properties),
         job: Arc::clone(job),
+        release: name_version(release),
         provides: spec.provides,
         consumes: spec.consumes,
         custom_providers: spec.custom_providers,
     })
+}
+
+/// Adds the jobs of an addon to every group that does not have them.
+fn add(
+    addon: &AddonSpec,
+    groups: &mut [PlannedGroup],
+    releases: &[&UploadedRelease],
+    catalog: &JobCatalog,
+) -> Result<(), TaskFailure> {
+    for group in groups {
+        for job in &addon.jobs {
+            if group.jobs.iter().any(|present| present.name == job.name) {
+                let (group, job) = (group.name.clone(), job.name.clone());
+                return Err(ManifestFault::DuplicateJob { group, job }.into());
+            }
+            let release = release_of(job, &group.name, releases)?;
+            group.jobs.push(planned_job(job.clone(), release, catalog)?);
+        }
+    }
+    Ok(())
+}
+
+/// The instances of a former group go to one group, which takes its place.
+fn check_migrations(groups: &[PlannedGroup]) -> Result<(), ManifestFault> {
+    for group in groups {
+        for from in &group.migrated_from {
+            let names = || (from.clone(), group.name.clone());
+            let is_specified = groups
+                .iter()
+                .any(|other| other.name == *from && other.name != group.name);
+            if is_specified {
+                let (from, to) = names();
+                return Err(ManifestFault::MigratesAndSpecifies { from, to });
+            }
+            let goes_elsewhere = groups
+                .iter()
+                .any(|other| other.name != group.name && other.migrated_from.contains(from));
+            if goes_elsewhere {
+                let (from, to) = names();
+                return Err(ManifestFault::MigratesTwice { from, to });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn name_version(release: &UploadedRelease) -> NameVersion {
+    NameVersion {
+        name: release.name.clone(),
+        version: release.version.clone(),
+    }
 }

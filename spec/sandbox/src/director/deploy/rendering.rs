@@ -10,7 +10,7 @@ use super::{
     interpolation::interpolated,
     links::Links,
     plan::{PlannedGroup, PlannedJob},
-    prepare::TargetInstance,
+    target::TargetInstance,
 };
 use crate::{
     cpi::{Cpi, InstanceFacts, JobContext, RenderedJob, render},
@@ -19,7 +19,7 @@ use crate::{
         deployments::Digest,
         ids::DeploymentName,
         tasks::{TaskFailure, chain},
-        variables::{Variables, absolute_name},
+        variables::{Reference, ResolutionFault, Variables},
     },
 };
 
@@ -37,8 +37,8 @@ pub(super) struct Renderer<'a> {
 /// The jobs of one instance, with what tells them from those of another deploy.
 pub(super) struct RenderedInstance {
     pub(super) jobs: Vec<RenderedJob>,
-    /// Of all that its VM gets.
-    pub(super) digest: Digest,
+    /// Of the jobs and their packages.
+    pub(super) jobs_digest: Digest,
     /// Of what its jobs are told, whichever VM they are on.
     pub(super) inputs: Digest,
 }
@@ -100,7 +100,7 @@ impl Renderer<'_> {
         let mut jobs = Vec::new();
         let mut errors = Vec::new();
         let mut inputs = digest::Context::new(&digest::SHA256);
-        inputs.update(group.vm_settings.as_bytes());
+        inputs.update(group.packages().as_bytes());
         for job in &group.jobs {
             match self.render_job(group, job, instance, &mut inputs) {
                 Ok(rendered) => jobs.push(rendered),
@@ -109,7 +109,7 @@ impl Renderer<'_> {
                     job.name,
                     faults
                         .iter()
-                        .map(|fault| format!("      - {fault}"))
+                        .map(|fault| format!("      {fault}"))
                         .collect::<Vec<_>>()
                         .join("\n")
                 )),
@@ -119,13 +119,13 @@ impl Renderer<'_> {
             return Err(errors);
         }
         let mut hash = digest::Context::new(&digest::SHA256);
-        hash.update(group.vm_settings.as_bytes());
+        hash.update(group.packages().as_bytes());
         for job in &jobs {
             job.digest(&mut hash);
         }
         Ok(RenderedInstance {
             jobs,
-            digest: hash.finish().into(),
+            jobs_digest: hash.finish().into(),
             inputs: inputs.finish().into(),
         })
     }
@@ -150,7 +150,7 @@ impl Renderer<'_> {
             inputs.update(told.to_string().as_bytes());
         }
         let vm = &instance.vm;
-        let data = self.cpi.data_folder(&vm.cid, instance.disk.as_ref());
+        let data = self.cpi.data_folder(&vm.cid);
         let context = JobContext {
             properties,
             links,
@@ -164,21 +164,28 @@ impl Renderer<'_> {
             data: data.display().to_string(),
             deployment: self.deployment.to_string(),
         };
-        render(&job.job, &context).map_err(|error| vec![chain(&error)])
+        render(&job.job, &context).map_err(|error| vec![format!("- {}", chain(&error))])
     }
 
+    /// Puts values in the place of references. Faults come as lines of the error.
     fn interpolate(&mut self, value: &Value) -> Result<Value, Vec<String>> {
         let (director, deployment) = (&self.settings.name, self.deployment.as_ref());
         let (variables, used) = (self.variables, &mut self.used);
-        interpolated(value, &mut |reference: &str| {
-            let mut parts = reference.split('.');
-            let name = absolute_name(parts.next().unwrap_or_default(), director, deployment);
-            let keys: Vec<&str> = parts.collect();
-            let (id, value) = variables
-                .look_up(&name, &keys)
-                .map_err(|fault| fault.to_string())?;
-            used.insert(name, id);
+        let resolved = interpolated(value, &mut |text: &str| {
+            let reference = Reference::parse(text, director, deployment)?;
+            let in_use = used.get(&reference.name).copied();
+            let (id, value) = variables.look_up(&reference, in_use)?;
+            used.insert(reference.name, id);
             Ok(value)
-        })
+        });
+        resolved.map_err(|faults| fault_lines(&faults))
+    }
+}
+
+/// A fault that the Director comes upon at once hides those that it collects.
+fn fault_lines(faults: &[ResolutionFault]) -> Vec<String> {
+    match faults.iter().find(|fault| !fault.is_collected()) {
+        Some(fault) => vec![fault.to_string()],
+        None => faults.iter().map(|fault| format!("- {fault}")).collect(),
     }
 }

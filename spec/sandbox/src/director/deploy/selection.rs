@@ -1,29 +1,47 @@
 //! Which instances an errand runs on.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::plan::{Plan, PlannedGroup};
+use super::{
+    fault::ManifestFault,
+    plan::{Plan, PlannedGroup},
+};
 use crate::{
     cpi::JobName,
     director::{
         deployments::{Deployment, Instance, Lifecycle},
-        ids::GroupName,
+        ids::{DeploymentName, GroupName},
         tasks::TaskFailure,
     },
 };
 
 /// Selects instances of a group: one by uuid, index or `first`, or all of them.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::director) struct InstanceSelector {
     group: Option<GroupName>,
     id: Option<Value>,
 }
 
 /// What an errand's name stands for.
-pub(super) struct Errand<'a> {
-    /// The groups with a job to run, each with that job.
-    pub(super) places: Vec<(&'a PlannedGroup, JobName)>,
+pub(super) enum Errand<'a> {
+    /// A job: the groups that have it.
+    Job {
+        job: JobName,
+        groups: Vec<&'a PlannedGroup>,
+    },
+    /// An errand group: the job that it runs.
+    Group {
+        job: JobName,
+        group: &'a PlannedGroup,
+    },
+}
+
+/// A group with the instances on which an errand runs.
+pub(super) struct Selected<'a> {
+    pub(super) group: &'a PlannedGroup,
+    pub(super) job: JobName,
+    pub(super) instances: Vec<Instance>,
 }
 
 /// The names of all errands: groups first, then jobs, without duplicates.
@@ -48,66 +66,82 @@ pub(super) fn names(plan: &Plan) -> Vec<String> {
 
 /// Finds what an errand's name stands for: a job that can be run, or else an errand group.
 pub(super) fn errand<'a>(name: &str, plan: &'a Plan) -> Result<Errand<'a>, TaskFailure> {
-    let of_job = places(plan, |_, job| job.as_ref() == name);
-    let places = if of_job.is_empty() {
-        places(plan, |group, _| {
-            group.lifecycle == Lifecycle::Errand && group.name.as_ref() == name
-        })
-    } else {
-        of_job
+    let has_job = |group: &&PlannedGroup| {
+        let mut jobs = group.jobs.iter();
+        jobs.any(|job| job.name.as_ref() == name && job.job.is_errand())
     };
-    if places.is_empty() {
-        Err(TaskFailure::NoSuchErrand(name.to_owned()))
-    } else {
-        Ok(Errand { places })
+    let groups: Vec<&PlannedGroup> = plan.groups.iter().filter(has_job).collect();
+    if !groups.is_empty() {
+        let job = name.to_owned().into();
+        return Ok(Errand::Job { job, groups });
     }
+    let no_such = || TaskFailure::NoSuchErrand(name.to_owned());
+    let group = plan.group(&name.to_owned().into()).ok_or_else(no_such)?;
+    if group.lifecycle != Lifecycle::Errand {
+        return Err(ManifestFault::NotAnErrand(group.name.clone()).into());
+    }
+    let job = group.jobs.iter().find(|job| job.job.is_errand());
+    let job = job.ok_or_else(no_such)?.name.clone();
+    Ok(Errand::Group { job, group })
 }
 
-fn places(
-    plan: &Plan,
-    fits: impl Fn(&PlannedGroup, &JobName) -> bool,
-) -> Vec<(&PlannedGroup, JobName)> {
-    plan.groups
-        .iter()
-        .filter_map(|group| {
-            let job = group
-                .jobs
-                .iter()
-                .find(|job| job.job.is_errand() && fits(group, &job.name))?;
-            Some((group, job.name.clone()))
-        })
-        .collect()
-}
-
-/// The instances of the errand's groups that pass a selector; all of them if there is no selector.
-pub(super) fn instances<'a>(
-    errand: &Errand<'a>,
+/// The instances of the errand's groups that pass a selector; all of them if there is no selector. Of an errand group
+/// it is the first one alone.
+pub(super) fn selected<'a>(
+    errand: Errand<'a>,
+    deployment: &DeploymentName,
     row: &Deployment,
     selectors: &[InstanceSelector],
-    as_sent: &Value,
-) -> Result<Vec<(&'a PlannedGroup, JobName, Instance)>, TaskFailure> {
-    let mut selected = Vec::new();
-    for (group, job) in &errand.places {
-        let instances = row.group(&group.name);
-        for (place, instance) in instances.into_iter().enumerate() {
-            let is_first = place == 0;
-            if selectors.is_empty()
-                || selectors
-                    .iter()
-                    .any(|selector| selector.selects(&instance, is_first))
-            {
-                selected.push((*group, job.clone(), instance));
+) -> Result<Vec<Selected<'a>>, TaskFailure> {
+    let (job, groups) = match errand {
+        Errand::Job { job, groups } => (job, groups),
+        Errand::Group { group, .. } if row.group(&group.name).is_empty() => {
+            return Err(ManifestFault::NoErrandInstance {
+                deployment: deployment.clone(),
+                errand: group.name.to_string(),
             }
+            .into());
         }
+        Errand::Group { .. } if !selectors.is_empty() => {
+            return Err(ManifestFault::FilterOnErrandGroup.into());
+        }
+        Errand::Group { job, group } => (job, vec![group]),
+    };
+    let unmatched: Vec<Value> = selectors
+        .iter()
+        .filter(|selector| {
+            let mut instances = row.instances.iter();
+            !row.instances.is_empty() && !instances.any(|one| selector.selects(one, row))
+        })
+        .map(InstanceSelector::as_sent)
+        .collect();
+    if !unmatched.is_empty() {
+        return Err(TaskFailure::NoInstanceSelected(Value::Array(unmatched)));
     }
-    if selected.is_empty() && !selectors.is_empty() {
-        return Err(TaskFailure::NoInstanceSelected(as_sent.clone()));
-    }
-    Ok(selected)
+    let passes = |instance: &Instance| {
+        selectors.is_empty() || selectors.iter().any(|one| one.selects(instance, row))
+    };
+    let selected = groups.into_iter().map(|group| {
+        let instances = row.group(&group.name);
+        let candidates = match group.lifecycle {
+            Lifecycle::Errand => &instances[..instances.len().min(1)],
+            Lifecycle::Service => &instances[..],
+        };
+        Selected {
+            group,
+            job: job.clone(),
+            instances: candidates
+                .iter()
+                .filter(|one| passes(one))
+                .cloned()
+                .collect(),
+        }
+    });
+    Ok(selected.collect())
 }
 
 impl InstanceSelector {
-    fn selects(&self, instance: &Instance, is_first: bool) -> bool {
+    fn selects(&self, instance: &Instance, row: &Deployment) -> bool {
         let group = self
             .group
             .as_ref()
@@ -116,7 +150,8 @@ impl InstanceSelector {
             None | Some(Value::Null) => true,
             Some(Value::Number(index)) => index.as_u64() == Some(u64::from(instance.index)),
             Some(Value::String(id)) => {
-                (id == "first" && is_first)
+                id.is_empty()
+                    || (id == "first" && is_first(instance, row))
                     || *id == instance.index.to_string()
                     || *id == instance.id.to_string()
             }
@@ -124,4 +159,24 @@ impl InstanceSelector {
         };
         group && id
     }
+
+    /// As it stood in the call.
+    fn as_sent(&self) -> Value {
+        let mut members = serde_json::Map::new();
+        if let Some(group) = &self.group {
+            members.insert("group".to_owned(), Value::String(group.to_string()));
+        }
+        if let Some(id) = &self.id {
+            members.insert("id".to_owned(), id.clone());
+        }
+        Value::Object(members)
+    }
+}
+
+/// The first of a group is the one whose id sorts first.
+fn is_first(instance: &Instance, row: &Deployment) -> bool {
+    let mut others = row.instances.iter();
+    others.all(|other| {
+        other.group != instance.group || other.id.to_string() >= instance.id.to_string()
+    })
 }

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::manifest::Amount;
 use crate::director::tasks::TaskFailure;
 
 /// A part of the manifest, asked for its keys.
@@ -23,10 +22,7 @@ impl<'a> Spec<'a> {
     }
 
     pub(super) fn required(&self, key: &'static str) -> Result<&'a Value, TaskFailure> {
-        self.value(key).ok_or_else(|| TaskFailure::MissingProperty {
-            property: key,
-            object: Value::Object(self.0.clone()),
-        })
+        self.value(key).ok_or_else(|| self.missing(key))
     }
 
     /// Text, or a number for which the writer forgot the quotes, as versions often are.
@@ -45,45 +41,37 @@ impl<'a> Spec<'a> {
             .collect()
     }
 
-    pub(super) fn number(&self, key: &'static str) -> Result<Option<u64>, TaskFailure> {
+    pub(super) fn number(&self, key: &'static str) -> Result<Option<i64>, TaskFailure> {
         self.value(key)
             .map(|value| {
                 value
-                    .as_u64()
+                    .as_i64()
                     .ok_or_else(|| wrong_type(key, value, "Integer"))
             })
             .transpose()
     }
 
-    pub(super) fn required_number(&self, key: &'static str) -> Result<u64, TaskFailure> {
-        let value = self.required(key)?;
-        value
-            .as_u64()
-            .ok_or_else(|| wrong_type(key, value, "Integer"))
+    pub(super) fn required_number(&self, key: &'static str) -> Result<i64, TaskFailure> {
+        self.number(key)?.ok_or_else(|| self.missing(key))
     }
 
-    pub(super) fn amount(
-        &self,
-        key: &'static str,
-        default: Option<Amount>,
-    ) -> Result<Amount, TaskFailure> {
-        let value = match (self.value(key), default) {
-            (Some(value), _) => value,
-            (None, Some(default)) => return Ok(default),
-            (None, None) => self.required(key)?,
-        };
-        let number = |number: &str| number.trim().parse().ok();
-        let amount = match value {
-            Value::String(text) => match text.strip_suffix('%') {
-                Some(percent) => number(percent).map(Amount::Percent),
-                None => number(text).map(Amount::Count),
-            },
-            other => other
-                .as_u64()
-                .and_then(|count| usize::try_from(count).ok())
-                .map(Amount::Count),
-        };
-        amount.ok_or_else(|| wrong_type(key, value, "Integer"))
+    /// `true` or `false`, without quotes.
+    pub(super) fn boolean(&self, key: &'static str) -> Result<Option<bool>, TaskFailure> {
+        self.value(key)
+            .map(|value| {
+                value
+                    .as_bool()
+                    .ok_or_else(|| wrong_type(key, value, "boolean"))
+            })
+            .transpose()
+    }
+
+    /// The complaint that a key is not there.
+    pub(super) fn missing(&self, key: &'static str) -> TaskFailure {
+        TaskFailure::MissingProperty {
+            property: key,
+            object: Value::Object(self.0.clone()),
+        }
     }
 
     pub(super) fn list(&self, key: &'static str) -> Result<Vec<Spec<'a>>, TaskFailure> {

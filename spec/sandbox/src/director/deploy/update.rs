@@ -1,27 +1,47 @@
 //! The task that creates or updates a deployment.
 
-use serde_json::Value;
+use futures_util::{FutureExt, future::join_all};
+use odb_adapter_sdk::yaml;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{
-    instances::{Force, create_missing_vms, delete_instances, update_instances},
-    plan::{Plan, PlannedGroup},
-    prepare::{Prepared, TargetInstance, planned, prepare},
+    deleting::{Force, delete_instances},
+    fault::ManifestFault,
+    options::{DeployOptions, Extent},
+    plan::{Plan, PlannedGroup, Stemcells},
+    planning::planned,
+    prepare::{Prepared, PreparedGroup, prepare},
     rendering::{RenderedInstance, Renderer},
+    target::TargetInstance,
+    update_spec::GroupOrder,
+    updating::{Ready, create_missing_vms, update_group},
 };
 use crate::director::{
-    deployments::NameVersion,
-    ids::{ConfigId, TeamName},
+    audit::Deed,
+    deployments::{Deployment, NameVersion},
+    ids::TeamName,
     tasks::{EventLog, TaskFailure, TaskRun},
 };
 
+/// So many instances of former groups are deleted at a time.
+const AT_ONCE: usize = 32;
+
 /// A manifest that is to be deployed.
+#[derive(Serialize, Deserialize)]
 pub(in crate::director) struct DeployOrder {
-    /// As it was sent.
-    pub(in crate::director) text: String,
-    /// What the text says.
-    pub(in crate::director) document: Value,
+    /// As it was sent; none for a change of states of a deployment that never had one.
+    pub(in crate::director) text: Option<String>,
     /// Who owns the deployment, should it have been deleted while this task waited.
     pub(in crate::director) teams: Vec<TeamName>,
+    pub(in crate::director) options: DeployOptions,
+}
+
+/// A group with its instances and what they are to run.
+struct ReadyGroup<'a> {
+    plan: &'a PlannedGroup,
+    prepared: &'a PreparedGroup,
+    rendered: &'a [RenderedInstance],
 }
 
 /// Makes a deployment what its manifest says. The stored manifest changes only when all of it succeeds.
@@ -29,40 +49,114 @@ pub(in crate::director) async fn deploy(
     run: &TaskRun,
     order: DeployOrder,
 ) -> Result<String, TaskFailure> {
+    let deployments = &run.director.inner.deployments;
+    let former = deployments
+        .find(run.deployment.as_ref())
+        .unwrap_or_default();
+    let action = if former.manifest.is_some() {
+        "update"
+    } else {
+        "create"
+    };
+    let deed = || Deed::new(action, "deployment").named(&run.deployment);
+    let extent = order.options.extent;
+    let end = deploy_recorded(run, order).await;
+    match &end {
+        Err(_) => {
+            run.record(deed().ended(&end));
+        }
+        // As in a real Director's audit the beginning is told at the end, and nothing of a dry run.
+        Ok(_) if extent == Extent::Whole => {
+            let row = deployments
+                .find(run.deployment.as_ref())
+                .unwrap_or_default();
+            let begun = run.record(deed());
+            let context = json!({"before": uploads_in_use(&former), "after": uploads_in_use(&row)});
+            run.record(deed().after(begun).with(context));
+        }
+        Ok(_) => {}
+    }
+    end
+}
+
+async fn deploy_recorded(run: &TaskRun, order: DeployOrder) -> Result<String, TaskFailure> {
     let director = &run.director.inner;
-    let cloud_configs = director.cloud_config_ids(&order.teams);
+    let options = &order.options;
     director
         .deployments
-        .ensure(&run.deployment, &order.teams, &cloud_configs);
-    let plan = planned(&run.director, &run.deployment, &order.document)?;
+        .ensure(&run.deployment, &order.teams, &options.cloud_configs);
+    let text = order.text.ok_or(ManifestFault::NoManifest)?;
+    let document: Value =
+        yaml::from_str(&text).map_err(|error| TaskFailure::Unexpected(error.to_string()))?;
+    let plan = planned(&run.director, &document, options)?;
 
     let preparing = run.events.stage("Preparing deployment", 1);
-    let step = preparing.start("Preparing deployment", 1);
-    let (stemcells, prepared) = step.end(prepared(run, &plan).await)?;
-    director.deployments.update(&run.deployment, |row| {
-        row.releases.clone_from(&plan.releases);
-        row.stemcells.clone_from(&stemcells);
-    });
-    let step = preparing.start("Rendering templates", 2);
+    let step = preparing.begin("Preparing deployment", 1).await?;
+    let (stemcells, prepared) = step.end(prepared(run, &plan, options).await)?;
+    let step = preparing.begin("Rendering templates", 2).await?;
     let rendered = step.end(render(run, &plan, &prepared))?;
-    find_packages(&run.events);
-
-    change_instances(run, &plan, &prepared, &rendered).await?;
-    commit(run, order.text, cloud_configs);
+    if options.extent == Extent::Whole {
+        find_packages(&run.events).await?;
+        change_instances(run, &plan, &prepared, &rendered, options).await?;
+        director.deployments.update(&run.deployment, |row| {
+            row.manifest = Some(text);
+            row.cloud_configs.clone_from(&options.cloud_configs);
+            row.runtime_configs.clone_from(&options.runtime_configs);
+            row.releases = sorted(plan.releases);
+            row.stemcells = stemcells.into_values().collect();
+        });
+    }
     Ok(format!("/deployments/{}", run.deployment))
 }
 
 /// Packages come compiled, so this stage has nothing to do; clients see it all the same.
-pub(super) fn find_packages(events: &EventLog) {
+pub(super) async fn find_packages(events: &EventLog) -> Result<(), TaskFailure> {
     let stage = events.stage("Preparing package compilation", 1);
-    let step = stage.start("Finding packages to compile", 1);
-    // Nothing that could fail was tried.
-    let _ = step.end(Ok(()));
+    let step = stage.begin("Finding packages to compile", 1).await?;
+    step.end(Ok(()))
 }
 
-async fn prepared(run: &TaskRun, plan: &Plan) -> Result<(Vec<NameVersion>, Prepared), TaskFailure> {
-    let stemcells = plan.stemcells_in_use(&run.director.inner.settings)?;
-    Ok((stemcells, prepare(run, plan).await?))
+/// Releases and stemcells are in use as soon as they are found. Former ones are so until the deploy has succeeded.
+async fn prepared(
+    run: &TaskRun,
+    plan: &Plan,
+    options: &DeployOptions,
+) -> Result<(Stemcells, Prepared), TaskFailure> {
+    let director = &run.director.inner;
+    let in_use = |change: &dyn Fn(&mut Deployment)| {
+        director.deployments.update(&run.deployment, change);
+    };
+    in_use(&|row| {
+        add_missing(&mut row.releases, &plan.releases);
+        row.releases.sort();
+    });
+    let stemcells = plan.stemcells(&director.settings)?;
+    let found: Vec<NameVersion> = stemcells.values().cloned().collect();
+    in_use(&|row| add_missing(&mut row.stemcells, &found));
+    let prepared = prepare(run, plan, &stemcells, options).await?;
+    Ok((stemcells, prepared))
+}
+
+/// The releases and stemcells of a deployment, for the audit; nothing of one that was never deployed.
+fn uploads_in_use(row: &Deployment) -> Value {
+    if row.manifest.is_none() {
+        return json!({});
+    }
+    let joined = |all: &[NameVersion]| all.iter().map(NameVersion::joined).collect::<Vec<_>>();
+    json!({"releases": joined(&row.releases), "stemcells": joined(&row.stemcells)})
+}
+
+fn add_missing(present: &mut Vec<NameVersion>, found: &[NameVersion]) {
+    for item in found {
+        if !present.contains(item) {
+            present.push(item.clone());
+        }
+    }
+}
+
+fn sorted(mut releases: Vec<NameVersion>) -> Vec<NameVersion> {
+    releases.sort();
+    releases
 }
 
 fn render(
@@ -97,36 +191,57 @@ async fn change_instances(
     plan: &Plan,
     prepared: &Prepared,
     rendered: &[Vec<RenderedInstance>],
+    options: &DeployOptions,
 ) -> Result<(), TaskFailure> {
     let stage = run
         .events
         .stage("Deleting unneeded instances", prepared.obsolete.len());
-    delete_instances(run, stage, &prepared.obsolete, Force::No).await?;
+    delete_instances(run, stage, &prepared.obsolete, Force::No, AT_ONCE).await?;
     let targets: Vec<&TargetInstance> = prepared
         .groups
         .iter()
         .flat_map(|group| &group.targets)
         .collect();
     create_missing_vms(run, &targets).await?;
-    for ((group, prepared), rendered) in plan.groups.iter().zip(&prepared.groups).zip(rendered) {
-        let stage = run.events.tagged_stage(
-            "Deleting unneeded instances",
-            Some(group.name.as_ref()),
-            prepared.surplus.len(),
-        );
-        delete_instances(run, stage, &prepared.surplus, Force::No).await?;
-        let instances: Vec<_> = prepared.targets.iter().zip(rendered).collect();
-        update_instances(run, &group.name, group.update, &instances).await?;
+
+    let groups = plan.groups.iter().zip(&prepared.groups).zip(rendered);
+    let groups: Vec<ReadyGroup<'_>> = groups
+        .map(|((plan, prepared), rendered)| ReadyGroup {
+            plan,
+            prepared,
+            rendered,
+        })
+        .collect();
+    for together in groups.chunk_by(|one, next| {
+        one.plan.update.order == GroupOrder::Parallel
+            && next.plan.update.order == GroupOrder::Parallel
+    }) {
+        run.checkpoint()?;
+        let mut changes = Vec::new();
+        for group in together {
+            changes.push(change_group(run, group, options).boxed());
+        }
+        let outcomes = join_all(changes).await;
+        outcomes.into_iter().collect::<Result<(), _>>()?;
     }
     Ok(())
 }
 
-fn commit(run: &TaskRun, manifest: String, cloud_configs: Vec<ConfigId>) {
-    run.director
-        .inner
-        .deployments
-        .update(&run.deployment, |row| {
-            row.manifest = Some(manifest);
-            row.cloud_configs = cloud_configs;
-        });
+async fn change_group(
+    run: &TaskRun,
+    group: &ReadyGroup<'_>,
+    options: &DeployOptions,
+) -> Result<(), TaskFailure> {
+    let surplus = &group.prepared.surplus;
+    let stage = run.events.tagged_stage(
+        "Deleting unneeded instances",
+        Some(group.plan.name.as_ref()),
+        surplus.len(),
+    );
+    if !surplus.is_empty() {
+        let at_once = group.plan.update.max_in_flight(surplus.len())?;
+        delete_instances(run, stage, surplus, Force::No, at_once).await?;
+    }
+    let instances: Vec<Ready<'_>> = group.prepared.targets.iter().zip(group.rendered).collect();
+    update_group(run, group.plan, &instances, &options.skip_drain).await
 }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{OutputType, TaskFailure, Tasks};
-use crate::director::ids::TaskId;
+use super::{
+    OutputType, TaskFailure, Tasks,
+    faults::{Arrival, TaskFaults, Traveller},
+};
 
-/// Writes the event log of one task.
+/// Writes the event log of one task. Its steps are where faults wait for the task.
 #[derive(Clone)]
 pub(in crate::director) struct EventLog {
     tasks: Arc<Tasks>,
-    task: TaskId,
+    faults: Arc<TaskFaults>,
+    task: Traveller,
 }
 
 /// A group of steps, such as the instances of a group being updated.
@@ -62,6 +65,14 @@ enum StepData<'a> {
 }
 
 #[derive(Serialize)]
+struct RemarkLine<'a> {
+    time: i64,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
 struct ErrorLine {
     time: i64,
     error: ErrorBody,
@@ -75,8 +86,21 @@ struct ErrorBody {
 
 impl EventLog {
     /// The log of this task.
-    pub(in crate::director) fn new(tasks: Arc<Tasks>, task: TaskId) -> Self {
-        Self { tasks, task }
+    pub(in crate::director) fn new(
+        tasks: Arc<Tasks>,
+        faults: Arc<TaskFaults>,
+        task: Traveller,
+    ) -> Self {
+        Self {
+            tasks,
+            faults,
+            task,
+        }
+    }
+
+    /// A place of the task that is no step: what is armed for it happens.
+    pub(in crate::director) async fn pass(&self, place: Arrival<'_>) -> Result<(), TaskFailure> {
+        self.faults.meet(&self.task, place).await
     }
 
     /// A stage without tags.
@@ -110,14 +134,37 @@ impl EventLog {
         });
     }
 
+    /// A remark that changes nothing.
+    pub(in crate::director) fn warning(&self, message: &str) {
+        self.write(&RemarkLine {
+            time: now(),
+            kind: "warning",
+            message,
+        });
+    }
+
     fn write(&self, line: &impl Serialize) {
         let line = serde_json::to_string(line).expect("lines are texts and numbers");
-        self.tasks.write_line(self.task, OutputType::Event, &line);
+        self.tasks
+            .write_line(self.task.task, OutputType::Event, &line);
     }
 }
 
 impl Stage {
-    /// Starts a step. Indexes count from one.
+    /// Starts a step. Indexes count from one. It may be held up here, or fail before anything is done.
+    pub(in crate::director) async fn begin(
+        &self,
+        task: impl Into<String>,
+        index: usize,
+    ) -> Result<Step, TaskFailure> {
+        let step = self.start(task, index);
+        match step.pass(None).await {
+            Ok(()) => Ok(step),
+            Err(failure) => step.end(Err(failure)),
+        }
+    }
+
+    /// Starts a step at which no fault waits.
     pub(in crate::director) fn start(&self, task: impl Into<String>, index: usize) -> Step {
         let step = Step {
             stage: self.clone(),
@@ -130,6 +177,16 @@ impl Stage {
 }
 
 impl Step {
+    /// Says how far the step is, in percent, and what is being done. It may be held up here, or fail.
+    pub(in crate::director) async fn reach(
+        &self,
+        percent: u8,
+        status: &str,
+    ) -> Result<(), TaskFailure> {
+        self.progress(percent, status);
+        self.pass(Some(status)).await
+    }
+
     /// Says how far the step is, in percent, and what is being done.
     pub(in crate::director) fn progress(&self, percent: u8, status: &str) {
         self.write(
@@ -152,6 +209,15 @@ impl Step {
             }
         }
         outcome
+    }
+
+    async fn pass(&self, status: Option<&str>) -> Result<(), TaskFailure> {
+        let place = Arrival::Step {
+            stage: &self.stage.name,
+            task: &self.task,
+            status,
+        };
+        self.stage.log.pass(place).await
     }
 
     fn write(&self, state: StepState, progress: u8, data: Option<StepData<'_>>) {

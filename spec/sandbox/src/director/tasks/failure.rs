@@ -4,10 +4,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    cpi::{JobName, StartError, VmError},
+    cpi::{JobName, VmError},
     director::{
+        deploy::{AgentFault, ManifestFault},
         ids::{DeploymentName, GroupName, TaskId},
         ruby,
+        variables::ReferenceFault,
     },
 };
 
@@ -49,7 +51,7 @@ pub(in crate::director) enum TaskFailure {
     NoSuchReleaseVersion { name: String, version: String },
     #[error("{0}")]
     NoSuchStemcell(String),
-    #[error("Instance group '{group}' references an unknown {what} '{name}'")]
+    #[error("Instance group '{group}' references {what} '{name}'")]
     UnknownReference {
         group: GroupName,
         what: Reference,
@@ -71,13 +73,20 @@ pub(in crate::director) enum TaskFailure {
         errors: Vec<String>,
     },
     #[error(
-        "Config Server failed to generate value for '{name}' with type '{kind}'. HTTP Code '400', Error: '{reason}'"
+        "Config Server failed to generate value for '{name}' with type '{kind}'. HTTP Code '{code}', Error: '{error}'"
     )]
     VariableGeneration {
         name: String,
         kind: String,
-        reason: String,
+        code: u16,
+        error: String,
     },
+    #[error(
+        "Failed to generate variable from config server: Director is not configured with a config server"
+    )]
+    ConfigServerOff,
+    #[error(transparent)]
+    VariableName(ReferenceFault),
     #[error("Unable to render instance groups for deployment. Errors are:\n{0}")]
     Rendering(String),
     #[error(
@@ -89,16 +98,17 @@ pub(in crate::director) enum TaskFailure {
         request: u32,
         source: VmError,
     },
-    #[error("'{instance}' is not running after update. Review logs for failed jobs: {jobs}")]
-    NotRunning { instance: String, jobs: String },
-    #[error("Action Failed start: {}", chain(.0))]
-    Start(StartError),
     #[error("Errand '{0}' doesn't exist")]
     NoSuchErrand(String),
     #[error("No instances match selection criteria: {}", ruby::inspect(.0))]
     NoInstanceSelected(Value),
-    #[error("Action Failed run_errand: {0}")]
-    Errand(String),
+    /// A failure that was armed.
+    #[error("{message}")]
+    Armed { code: u32, message: String },
+    #[error(transparent)]
+    Manifest(#[from] ManifestFault),
+    #[error(transparent)]
+    Agent(#[from] AgentFault),
     #[error("{0}")]
     Unexpected(String),
 }
@@ -127,9 +137,12 @@ impl TaskFailure {
             Self::UnknownRelease { .. } => 140_002,
             Self::UnknownReference { what, .. } => what.code(),
             Self::InvalidLifecycle { .. } => 140_011,
-            Self::NotRunning { .. } => 400_007,
-            Self::Start(_) | Self::Errand(_) => 450_001,
+            Self::VariableName(_) => 540_004,
             Self::VariableGeneration { .. } => 540_005,
+            Self::ConfigServerOff => 540_007,
+            Self::Armed { code, .. } => *code,
+            Self::Manifest(fault) => fault.code(),
+            Self::Agent(fault) => fault.code(),
             Self::LockHeld { .. }
             | Self::NoSuchJob(_)
             | Self::UnknownVmExtension(_)
@@ -177,11 +190,11 @@ impl Reference {
 impl std::fmt::Display for Reference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::VmType => "vm type",
-            Self::Stemcell => "stemcell",
-            Self::DiskType => "disk type",
-            Self::Network => "network",
-            Self::AvailabilityZone => "availability zone",
+            Self::VmType => "an unknown vm type",
+            Self::Stemcell => "an unknown stemcell",
+            Self::DiskType => "an unknown disk type",
+            Self::Network => "an unknown network",
+            Self::AvailabilityZone => "unknown availability zone",
         })
     }
 }

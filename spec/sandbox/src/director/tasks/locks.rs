@@ -2,43 +2,64 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::{sync::Notify, time::timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 use uuid::Uuid;
 
 use super::TaskFailure;
-use crate::director::ids::{DeploymentName, TaskId};
-
-/// A holder renews its lock well within this time; what `/locks` shows is its end.
-const LEASE: Duration = Duration::from_mins(4);
+use crate::{
+    director::ids::{DeploymentName, TaskId},
+    store::{Rows, Store, StoreError},
+};
 
 /// The locks of all deployments.
-#[derive(Default)]
 pub(in crate::director) struct Locks {
-    held: Mutex<BTreeMap<DeploymentName, Holder>>,
+    held: Mutex<Rows<DeploymentName, Holder>>,
     released: Notify,
+    /// How long a lock is good for when its holder does not renew it.
+    lease: Duration,
 }
 
-/// Holds the lock of one deployment until it is gone.
+/// The lock of one deployment. It stays when the value is dropped, as that of a worker that dies does.
+#[must_use = "a lock that is not released is held until it expires"]
 pub(in crate::director) struct DeploymentLock {
     locks: Arc<Locks>,
     deployment: DeploymentName,
+    uid: Uuid,
 }
 
-#[derive(Clone)]
+/// A task's holder of a lock is gone: the lock expired and somebody else has it.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::director) struct LostLock;
+
+#[derive(Clone, Serialize, Deserialize)]
 struct Holder {
     task: TaskId,
     description: String,
-    since: Timestamp,
+    uid: Uuid,
+    expires_at: Timestamp,
 }
 
 impl Locks {
-    /// Waits for a deployment's lock, but not longer than `patience`.
+    /// The locks in this store, good for `lease` each time they are taken or renewed.
+    pub(in crate::director) fn open(store: &Store, lease: Duration) -> Result<Self, StoreError> {
+        Ok(Self {
+            held: Mutex::new(Rows::open(store, "director_locks")?),
+            released: Notify::new(),
+            lease,
+        })
+    }
+
+    /// Waits for a deployment's lock, but not longer than `patience`. A lock that has expired is taken over.
     pub(in crate::director) async fn acquire(
         self: &Arc<Self>,
         deployment: &DeploymentName,
@@ -46,81 +67,118 @@ impl Locks {
         description: &str,
         patience: Duration,
     ) -> Result<DeploymentLock, TaskFailure> {
-        let waiting = async {
-            loop {
-                let released = self.released.notified();
-                tokio::pin!(released);
-                released.as_mut().enable();
-                if let Some(lock) = self.try_acquire(deployment, task, description) {
-                    return lock;
-                }
-                released.await;
+        let uid = Uuid::new_v4();
+        let give_up = Instant::now() + patience;
+        loop {
+            let released = self.released.notified();
+            tokio::pin!(released);
+            released.as_mut().enable();
+            let Err(holder) = self.try_acquire(deployment, task, description, uid) else {
+                return Ok(DeploymentLock {
+                    locks: Arc::clone(self),
+                    deployment: deployment.clone(),
+                    uid,
+                });
+            };
+            if Instant::now() >= give_up {
+                return Err(TaskFailure::LockHeld {
+                    deployment: deployment.clone(),
+                    uid,
+                    holder: holder.task,
+                    description: holder.description,
+                });
             }
-        };
-        timeout(patience, waiting).await.map_err(|_| {
-            let holder = self.with(|held| held.get(deployment).cloned());
-            TaskFailure::LockHeld {
-                deployment: deployment.clone(),
-                uid: Uuid::new_v4(),
-                holder: holder.as_ref().map_or(TaskId::NONE, |holder| holder.task),
-                description: holder.map(|holder| holder.description).unwrap_or_default(),
+            let expires_in = Timestamp::now().duration_until(holder.expires_at);
+            let expires_in = Duration::try_from(expires_in).unwrap_or_default();
+            tokio::select! {
+                () = released => {}
+                () = sleep_until(give_up.min(Instant::now() + expires_in)) => {}
             }
-        })
+        }
     }
 
-    /// Whether a task holds the lock of this deployment.
+    /// Lengthens the lease of the locks that a task holds. Fails if it held one and it was taken over.
+    pub(in crate::director) fn renew(
+        &self,
+        deployment: &DeploymentName,
+        task: TaskId,
+    ) -> Result<(), LostLock> {
+        let mut held = self.lock();
+        let end = self.end_of_lease();
+        match held.get_mut(deployment) {
+            Some(holder) if holder.task == task => {
+                holder.expires_at = end;
+                held.save();
+                Ok(())
+            }
+            _ => Err(LostLock),
+        }
+    }
+
+    /// Whether there is a lock on this deployment.
     pub(in crate::director) fn is_held(&self, deployment: &DeploymentName) -> bool {
-        self.with(|held| held.contains_key(deployment))
+        self.lock().contains_key(deployment)
     }
 
     /// The locks as the API shows them.
     pub(in crate::director) fn view(&self) -> Vec<Value> {
-        self.with(|held| {
-            held.iter()
-                .map(|(deployment, holder)| {
-                    let end = holder.since + LEASE;
-                    json!({
-                        "type": "deployment",
-                        "resource": [deployment],
-                        "timeout": format!("{}.{:06}", end.as_second(), end.subsec_microsecond()),
-                        "task_id": holder.task.to_string(),
-                    })
+        let held = self.lock();
+        let held: &BTreeMap<DeploymentName, Holder> = &held;
+        held.iter()
+            .map(|(deployment, holder)| {
+                let end = holder.expires_at;
+                json!({
+                    "type": "deployment",
+                    "resource": [deployment],
+                    "timeout": format!("{}.{:06}", end.as_second(), end.subsec_microsecond()),
+                    "task_id": holder.task.to_string(),
                 })
-                .collect()
-        })
+            })
+            .collect()
     }
 
     fn try_acquire(
-        self: &Arc<Self>,
+        &self,
         deployment: &DeploymentName,
         task: TaskId,
         description: &str,
-    ) -> Option<DeploymentLock> {
-        self.with(|held| {
-            if held.contains_key(deployment) {
-                return None;
+        uid: Uuid,
+    ) -> Result<(), Holder> {
+        let mut held = self.lock();
+        match held.get(deployment) {
+            Some(holder) if holder.expires_at > Timestamp::now() => Err(holder.clone()),
+            _ => {
+                let holder = Holder {
+                    task,
+                    description: description.to_owned(),
+                    uid,
+                    expires_at: self.end_of_lease(),
+                };
+                held.insert(deployment.clone(), holder);
+                held.save();
+                Ok(())
             }
-            let holder = Holder {
-                task,
-                description: description.to_owned(),
-                since: Timestamp::now(),
-            };
-            held.insert(deployment.clone(), holder);
-            Some(DeploymentLock {
-                locks: Arc::clone(self),
-                deployment: deployment.clone(),
-            })
-        })
+        }
     }
 
-    fn with<T>(&self, use_them: impl FnOnce(&mut BTreeMap<DeploymentName, Holder>) -> T) -> T {
-        use_them(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
+    fn end_of_lease(&self) -> Timestamp {
+        Timestamp::now() + self.lease
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rows<DeploymentName, Holder>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for DeploymentLock {
-    fn drop(&mut self) {
-        self.locks.with(|held| held.remove(&self.deployment));
+impl DeploymentLock {
+    /// Gives the lock back, unless it was taken over meanwhile.
+    pub(in crate::director) fn release(self) {
+        let mut held = self.locks.lock();
+        if held.get(&self.deployment).map(|holder| holder.uid) == Some(self.uid) {
+            held.remove(&self.deployment);
+            held.save();
+        }
+        drop(held);
         self.locks.released.notify_waiters();
     }
 }

@@ -4,23 +4,32 @@
 //! | --- | --- |
 //! | [`task`] | a task and its states |
 //! | [`table`] | all tasks, their outputs, how they move from state to state |
+//! | [`filter`] | which tasks are meant by a list, or by a call that cancels several |
 //! | [`events`] | the event log that a task writes |
+//! | [`summary`] | the short result that is shown with a task |
 //! | [`failure`] | why tasks fail, in the Director's numbers and words |
+//! | [`faults`] | what is set in the way of tasks: failing steps, dying workers, holding up |
 //! | [`locks`] | one task at a time per deployment |
 //! | [`worker`] | takes tasks from the queue and runs them |
 
 mod events;
 mod failure;
+mod faults;
+mod filter;
 mod locks;
+mod summary;
 mod table;
 mod task;
 mod worker;
 
+pub use self::faults::{ArmedTaskFault, TaskEffect, TaskFault, TaskFaultId, TaskPlace};
 pub(super) use self::{
     events::{EventLog, Stage, Step},
     failure::{Reference, TaskFailure, chain},
+    faults::TaskFaults,
+    filter::{CancelSelector, Kinds, TaskFilter},
     locks::Locks,
-    table::{CannotCancel, NewTask, OutputType, TaskFilter, Tasks},
+    table::{CannotCancel, NewTask, OutputType, Tasks},
     task::{Task, TaskKind, TaskState},
     worker::{Queue, QueueFull, Queued, TaskRun, Work, start_workers},
 };

@@ -1,37 +1,50 @@
 //! All tasks with their outputs.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{Task, TaskFailure, TaskKind, TaskState};
-use crate::director::ids::{ContextId, DeploymentName, TaskId, TeamName};
+use super::{
+    CancelSelector, Task, TaskFailure, TaskFilter, TaskKind, TaskState, Work, summary::summary,
+};
+use crate::{
+    director::ids::{ContextId, DeploymentName, TaskId, TeamName},
+    store::{Rows, Store, StoreError},
+};
 
 /// So many finished tasks of each kind are kept.
 const KEPT_PER_KIND: usize = 2000;
-const SUMMARY_LIMIT: usize = 128;
 
 /// All tasks, finished ones included.
-#[derive(Default)]
 pub(in crate::director) struct Tasks {
     table: Mutex<Table>,
+    /// A task whose worker has not been heard of for longer is given up.
+    checkpoint_timeout: Duration,
 }
 
 struct Table {
-    last: TaskId,
-    tasks: BTreeMap<TaskId, Entry>,
+    records: Rows<TaskId, Record>,
+    lines: Rows<LineKey, String>,
+    /// How those that have not ended are asked to end.
+    cancels: HashMap<TaskId, CancellationToken>,
 }
 
-struct Entry {
+/// A line of an output; lines count from 0.
+type LineKey = (TaskId, OutputType, u32);
+
+#[derive(Serialize, Deserialize)]
+struct Record {
     task: Task,
-    cancel: CancellationToken,
-    events: Vec<u8>,
-    result: Vec<u8>,
-    debug: Vec<u8>,
+    /// What is to be done, until a worker takes it.
+    work: Option<Work>,
+    /// When its worker was last heard of.
+    checkpoint: Timestamp,
 }
 
 /// A task to be.
@@ -44,20 +57,15 @@ pub(in crate::director) struct NewTask {
     pub(in crate::director) teams: Vec<TeamName>,
 }
 
-/// Which tasks a list shows.
-#[derive(Default)]
-pub(in crate::director) struct TaskFilter {
-    /// Names of states; none means all. A name that no state has matches nothing.
-    pub(in crate::director) states: Vec<String>,
-    pub(in crate::director) deployment: Option<String>,
-    pub(in crate::director) context_id: Option<String>,
-    /// Only tasks that all these teams may see, or all tasks.
-    pub(in crate::director) teams: Option<Vec<TeamName>>,
-    pub(in crate::director) limit: Option<usize>,
+/// A task that a worker has begun.
+pub(in crate::director) struct Begun {
+    pub(in crate::director) work: Work,
+    pub(in crate::director) cancel: CancellationToken,
 }
 
 /// An output of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::director) enum OutputType {
     /// The event log.
     Event,
@@ -65,6 +73,18 @@ pub(in crate::director) enum OutputType {
     Result,
     /// The log.
     Debug,
+    /// What the CPI was asked to do.
+    Cpi,
+}
+
+impl OutputType {
+    /// Whether it is a log, which may hold secrets.
+    pub(in crate::director) fn is_log(self) -> bool {
+        match self {
+            Self::Event | Self::Result => false,
+            Self::Debug | Self::Cpi => true,
+        }
+    }
 }
 
 /// A task that has ended, or is asked to end already, cannot be cancelled.
@@ -75,227 +95,263 @@ pub(in crate::director) struct CannotCancel {
     state: TaskState,
 }
 
-impl Default for Table {
-    fn default() -> Self {
-        Self {
-            last: TaskId::NONE,
-            tasks: BTreeMap::new(),
-        }
-    }
-}
-
 impl Tasks {
+    /// The tasks in this store. Their workers are given up after `checkpoint_timeout` without a sign of life.
+    pub(in crate::director) fn open(
+        store: &Store,
+        checkpoint_timeout: Duration,
+    ) -> Result<Self, StoreError> {
+        let records: Rows<TaskId, Record> = Rows::open(store, "director_tasks")?;
+        let open = records
+            .iter()
+            .filter(|(_, record)| !record.task.state.is_final());
+        let cancels = open
+            .map(|(id, record)| (*id, cancel_token(record.task.state)))
+            .collect();
+        Ok(Self {
+            table: Mutex::new(Table {
+                cancels,
+                records,
+                lines: Rows::open(store, "director_task_outputs")?,
+            }),
+            checkpoint_timeout,
+        })
+    }
+
     /// Adds a task to those that wait for a worker.
     pub(in crate::director) fn create(&self, new: NewTask) -> TaskId {
-        self.with(|table| {
-            let id = table.last.next();
-            table.last = id;
-            let task = Task {
-                id,
-                kind: new.kind,
-                state: TaskState::Queued,
-                description: new.description,
-                changed_at: now(),
-                timestamp: None,
-                started_at: None,
-                result: None,
-                user: new.user,
-                deployment: new.deployment,
-                context_id: new.context_id,
-                teams: new.teams,
-            };
-            let entry = Entry {
-                task,
-                cancel: CancellationToken::new(),
-                events: Vec::new(),
-                result: Vec::new(),
-                debug: Vec::new(),
-            };
-            table.tasks.insert(id, entry);
-            id
-        })
+        let mut table = self.lock();
+        let last = table.records.keys().next_back();
+        let id = last.copied().unwrap_or(TaskId::NONE).next();
+        let task = Task {
+            id,
+            kind: new.kind,
+            state: TaskState::Queued,
+            description: new.description,
+            timestamp: Timestamp::now(),
+            started_at: None,
+            result: None,
+            user: new.user,
+            deployment: new.deployment,
+            context_id: new.context_id,
+            teams: new.teams,
+        };
+        let record = Record {
+            checkpoint: task.timestamp,
+            task,
+            work: None,
+        };
+        table.records.insert(id, record);
+        table.cancels.insert(id, CancellationToken::new());
+        table.records.save();
+        id
     }
 
-    /// A worker takes the task on. `None` when it was cancelled while it waited.
-    pub(in crate::director) fn begin(&self, id: TaskId) -> Option<CancellationToken> {
-        self.with_entry(id, |entry| {
-            if entry.task.state != TaskState::Queued {
-                return None;
-            }
-            entry.move_to(TaskState::Processing);
-            entry.task.started_at = Some(entry.task.changed_at);
-            Some(entry.cancel.clone())
-        })
-        .flatten()
+    /// Says what a task that waits for a worker will have to do.
+    pub(in crate::director) fn entrust(&self, id: TaskId, work: Work) {
+        self.change(id, |record| record.work = Some(work));
     }
 
-    /// The task has ended, with the summary of what came of it or with why it failed.
+    /// The tasks that wait for a worker, the oldest first. Those cancelled meanwhile wait as well.
+    pub(in crate::director) fn waiting(&self) -> Vec<TaskId> {
+        let table = self.lock();
+        let waiting = table
+            .records
+            .iter()
+            .filter(|(_, record)| record.work.is_some() && !record.task.state.is_final());
+        waiting.map(|(id, _)| *id).collect()
+    }
+
+    /// A worker begins a task. There is nothing to begin when it was cancelled before.
+    pub(in crate::director) fn begin(&self, id: TaskId) -> Option<Begun> {
+        let mut table = self.lock();
+        let cancel = table.cancels.get(&id).cloned()?;
+        let record = table.records.get_mut(&id)?;
+        let work = record.work.take()?;
+        if record.task.state != TaskState::Queued {
+            return None;
+        }
+        let now = Timestamp::now();
+        record.task.state = TaskState::Processing;
+        record.task.timestamp = now;
+        record.task.started_at = Some(now);
+        record.checkpoint = now;
+        table.records.save();
+        Some(Begun { work, cancel })
+    }
+
+    /// The worker of a task gives a sign of life.
+    pub(in crate::director) fn check_in(&self, id: TaskId) {
+        self.change(id, |record| record.checkpoint = Timestamp::now());
+    }
+
+    /// Ends a task, with the summary of what came of it or with why it failed.
     pub(in crate::director) fn finish(&self, id: TaskId, end: Result<String, TaskFailure>) {
         let (state, result) = match end {
             Ok(summary) => (TaskState::Done, summary),
             Err(TaskFailure::Cancelled(_)) => (TaskState::Cancelled, "task cancelled".to_owned()),
             Err(failure) => (TaskState::Error, failure.to_string()),
         };
-        self.with(|table| {
-            let Some(entry) = table.tasks.get_mut(&id) else {
-                return;
-            };
-            entry.move_to(state);
-            entry.task.timestamp = Some(entry.task.changed_at);
-            entry.task.result = Some(summary(&result));
-            let kind = entry.task.kind;
-            table.forget_oldest(kind);
-        });
+        let mut table = self.lock();
+        table.cancels.remove(&id);
+        let Some(record) = table.records.get_mut(&id) else {
+            return;
+        };
+        // A task that was given up stays so, even if its worker comes back.
+        if record.task.state != TaskState::Timeout {
+            record.task.state = state;
+            record.task.timestamp = Timestamp::now();
+            record.task.result = Some(summary(&result));
+        }
+        let kind = record.task.kind;
+        table.forget_oldest(kind);
+        table.records.save();
+        table.lines.save();
     }
 
     /// Asks a task to end.
     pub(in crate::director) fn cancel(&self, id: TaskId) -> Result<(), CannotCancel> {
-        self.with_entry(id, |entry| {
-            let state = entry.task.state;
-            if !state.can_be_cancelled() {
-                return Err(CannotCancel { task: id, state });
-            }
-            entry.move_to(TaskState::Cancelling);
-            entry.task.timestamp = Some(entry.task.changed_at);
-            entry.cancel.cancel();
-            Ok(())
-        })
-        .unwrap_or(Ok(()))
+        let mut table = self.lock();
+        let Some(state) = table.records.get(&id).map(|record| record.task.state) else {
+            return Ok(());
+        };
+        if !state.can_be_cancelled() {
+            return Err(CannotCancel { task: id, state });
+        }
+        table.set_state(id, TaskState::Cancelling);
+        if let Some(cancel) = table.cancels.get(&id) {
+            cancel.cancel();
+        }
+        Ok(())
+    }
+
+    /// Asks all tasks that are selected to end, of which the caller may end those that pass `may_cancel`.
+    pub(in crate::director) fn cancel_all(
+        &self,
+        selector: &CancelSelector,
+        may_cancel: impl Fn(&Task) -> bool,
+    ) {
+        let selected: Vec<TaskId> = {
+            let table = self.lock();
+            let tasks = table.records.values().map(|record| &record.task);
+            tasks
+                .filter(|task| selector.selects(task) && may_cancel(task))
+                .map(|task| task.id)
+                .collect()
+        };
+        for id in selected {
+            // One that has ended since then needs no end.
+            let _ = self.cancel(id);
+        }
     }
 
     /// The task of this id.
     pub(in crate::director) fn find(&self, id: TaskId) -> Option<Task> {
-        self.with_entry(id, |entry| entry.task.clone())
+        let mut table = self.lock();
+        table.give_up(id, self.checkpoint_timeout);
+        table.records.get(&id).map(|record| record.task.clone())
     }
 
     /// Tasks that pass the filter, the one whose state changed last first.
     pub(in crate::director) fn list(&self, filter: &TaskFilter) -> Vec<Task> {
-        let mut tasks: Vec<Task> = self.with(|table| {
-            let passing = table
-                .tasks
-                .values()
-                .filter(|entry| filter.passes(&entry.task));
-            passing.map(|entry| entry.task.clone()).collect()
+        let mut table = self.lock();
+        let mut passing: Vec<(Timestamp, TaskId)> = table
+            .records
+            .values()
+            .filter(|record| filter.passes(&record.task))
+            .map(|record| (record.task.timestamp, record.task.id))
+            .collect();
+        passing.sort_unstable_by(|one, other| other.cmp(one));
+        passing.truncate(filter.limit.unwrap_or(usize::MAX));
+        let shown = passing.into_iter().filter_map(|(_, id)| {
+            table.give_up(id, self.checkpoint_timeout);
+            table.records.get(&id).map(|record| record.task.clone())
         });
-        tasks.sort_by_key(|task| std::cmp::Reverse((task.changed_at, task.id)));
-        tasks.truncate(filter.limit.unwrap_or(usize::MAX));
-        tasks
+        shown.collect()
     }
 
     /// An output as far as it has been written.
     pub(in crate::director) fn output(&self, id: TaskId, kind: OutputType) -> Vec<u8> {
-        self.with_entry(id, |entry| entry.output(kind).clone())
-            .unwrap_or_default()
+        let table = self.lock();
+        let lines = table.lines.range((id, kind, 0)..=(id, kind, u32::MAX));
+        lines.fold(Vec::new(), |mut output, (_, line)| {
+            output.extend_from_slice(line.as_bytes());
+            output.push(b'\n');
+            output
+        })
     }
 
     /// Appends one line to an output.
     pub(in crate::director) fn write_line(&self, id: TaskId, kind: OutputType, line: &str) {
-        self.with_entry(id, |entry| {
-            let output = entry.output(kind);
-            output.extend_from_slice(line.as_bytes());
-            output.push(b'\n');
-        });
+        let mut table = self.lock();
+        let mut last = table.lines.range((id, kind, 0)..=(id, kind, u32::MAX));
+        let number = last.next_back().map_or(0, |((_, _, last), _)| last + 1);
+        table.lines.insert((id, kind, number), line.to_owned());
+        table.lines.save();
     }
 
-    fn with<T>(&self, use_it: impl FnOnce(&mut Table) -> T) -> T {
-        use_it(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
+    fn change(&self, id: TaskId, change: impl FnOnce(&mut Record)) {
+        let mut table = self.lock();
+        if let Some(record) = table.records.get_mut(&id) {
+            change(record);
+        }
+        table.records.save();
     }
 
-    fn with_entry<T>(&self, id: TaskId, use_it: impl FnOnce(&mut Entry) -> T) -> Option<T> {
-        self.with(|table| table.tasks.get_mut(&id).map(use_it))
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
+    fn set_state(&mut self, id: TaskId, state: TaskState) {
+        if let Some(record) = self.records.get_mut(&id) {
+            record.task.state = state;
+        }
+        self.records.save();
+    }
+
+    /// A read of a task whose worker has been silent for too long ends the task.
+    fn give_up(&mut self, id: TaskId, after: Duration) {
+        let is_silent = self.records.get(&id).is_some_and(|record| {
+            let is_worked_on = record.task.started_at.is_some()
+                && matches!(
+                    record.task.state,
+                    TaskState::Processing | TaskState::Cancelling
+                );
+            is_worked_on && record.checkpoint + after < Timestamp::now()
+        });
+        if is_silent {
+            self.set_state(id, TaskState::Timeout);
+        }
+    }
+
     fn forget_oldest(&mut self, kind: TaskKind) {
         let finished: Vec<TaskId> = self
-            .tasks
+            .records
             .values()
-            .filter(|entry| entry.task.kind == kind && entry.task.state.is_final())
-            .map(|entry| entry.task.id)
+            .map(|record| &record.task)
+            .filter(|task| task.kind == kind && task.state.is_final())
+            .map(|task| task.id)
             .collect();
         let surplus = finished.len().saturating_sub(KEPT_PER_KIND);
         for id in &finished[..surplus] {
-            self.tasks.remove(id);
+            self.records.remove(id);
+            let first = (*id, OutputType::Event, 0);
+            let lines = self.lines.range(first..(id.next(), OutputType::Event, 0));
+            let lines: Vec<LineKey> = lines.map(|(key, _)| *key).collect();
+            for line in lines {
+                self.lines.remove(&line);
+            }
         }
     }
 }
 
-impl Entry {
-    fn move_to(&mut self, state: TaskState) {
-        self.task.state = state;
-        self.task.changed_at = now();
+/// How a task that was in this state when it was stored is asked to end.
+fn cancel_token(state: TaskState) -> CancellationToken {
+    let token = CancellationToken::new();
+    if state == TaskState::Cancelling {
+        token.cancel();
     }
-
-    fn output(&mut self, kind: OutputType) -> &mut Vec<u8> {
-        match kind {
-            OutputType::Event => &mut self.events,
-            OutputType::Result => &mut self.result,
-            OutputType::Debug => &mut self.debug,
-        }
-    }
-}
-
-impl TaskFilter {
-    fn passes(&self, task: &Task) -> bool {
-        let state =
-            self.states.is_empty() || self.states.iter().any(|name| name == task.state.name());
-        let deployment = self
-            .deployment
-            .as_ref()
-            .is_none_or(|name| name == task.deployment.as_ref());
-        let context = self
-            .context_id
-            .as_ref()
-            .is_none_or(|id| id == task.context_id.as_ref());
-        let team = self
-            .teams
-            .as_ref()
-            .is_none_or(|teams| task.teams.iter().any(|team| teams.contains(team)));
-        state && deployment && context && team
-    }
-}
-
-/// Cuts a result to one that is shown with the task: at a word's end, and every line loses its last word.
-fn summary(result: &str) -> String {
-    let stripped = result.trim();
-    if stripped.chars().count() <= SUMMARY_LIMIT {
-        return stripped.to_owned();
-    }
-    let cut: String = stripped.chars().take(SUMMARY_LIMIT + 1).collect();
-    let lines: Vec<&str> = cut.split('\n').map(without_last_word).collect();
-    format!("{}...", lines.join("\n").trim_end())
-}
-
-fn without_last_word(line: &str) -> &str {
-    let rest = line.trim_end_matches(|letter: char| !letter.is_whitespace());
-    if rest.is_empty() {
-        line
-    } else {
-        rest.trim_end()
-    }
-}
-
-fn now() -> i64 {
-    Timestamp::now().as_second()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_result_is_cut_as_a_director_cuts_it() {
-        let error = "Unable to render instance groups for deployment. Errors are:\n  - Unable to render jobs for instance group 'srv'. Errors are:\n    - Unable to render templates for job 'tiny'.";
-        assert_eq!(
-            summary(error),
-            "Unable to render instance groups for deployment. Errors\n  - Unable to render jobs for instance group 'srv'. Errors..."
-        );
-        let lock = "Failed to acquire lock for lock:deployment:service-instance_c3 uid: dddda479-9144-40b4-b597-85b80988bb09. Locking task id is 28, description: 'run errand smoke from deployment service-instance_c3'";
-        assert_eq!(
-            summary(lock),
-            "Failed to acquire lock for lock:deployment:service-instance_c3 uid: dddda479-9144-40b4-b597-85b80988bb09. Locking task id is 28,..."
-        );
-        assert_eq!(summary("/deployments/a\n"), "/deployments/a");
-    }
+    token
 }

@@ -1,11 +1,13 @@
 //! A task and its states.
 
-use serde::Serialize;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::director::ids::{ContextId, DeploymentName, TaskId, TeamName};
 
 /// How far a task is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::director) enum TaskState {
     /// Waits for a worker.
     Queued,
@@ -19,31 +21,34 @@ pub(in crate::director) enum TaskState {
     Error,
     /// Ended because it was asked to.
     Cancelled,
+    /// Its worker has not been heard of for too long. It is not run again.
+    Timeout,
 }
 
-/// What a task is about. All of these are shown to who asks for the main kinds only (`verbose=1`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a task is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::director) enum TaskKind {
-    /// Creates or updates a deployment.
+    /// Creates or updates a deployment, or changes the state of its instances.
     UpdateDeployment,
     /// Deletes a deployment.
     DeleteDeployment,
     /// Runs an errand.
     RunErrand,
+    /// Asks the agents of VMs how they are.
+    Vms,
 }
 
 /// A task, without its outputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::director) struct Task {
     pub(in crate::director) id: TaskId,
     pub(in crate::director) kind: TaskKind,
     pub(in crate::director) state: TaskState,
     pub(in crate::director) description: String,
-    /// When the state last changed, for the order of lists. Whole seconds, as all times here.
-    pub(in crate::director) changed_at: i64,
-    /// When it ended or was asked to.
-    pub(in crate::director) timestamp: Option<i64>,
-    pub(in crate::director) started_at: Option<i64>,
+    /// When it was made, then when it was begun, then when it ended. Lists are in this order.
+    pub(in crate::director) timestamp: Timestamp,
+    pub(in crate::director) started_at: Option<Timestamp>,
     pub(in crate::director) result: Option<String>,
     pub(in crate::director) user: String,
     pub(in crate::director) deployment: DeploymentName,
@@ -52,11 +57,11 @@ pub(in crate::director) struct Task {
     pub(in crate::director) teams: Vec<TeamName>,
 }
 
-/// A task as the API shows it.
+/// A task as the API shows it. Times are whole Unix seconds.
 #[derive(Serialize)]
 pub(in crate::director) struct TaskView<'a> {
     id: TaskId,
-    state: &'static str,
+    state: TaskState,
     description: &'a str,
     timestamp: Option<i64>,
     started_at: Option<i64>,
@@ -67,14 +72,15 @@ pub(in crate::director) struct TaskView<'a> {
 }
 
 impl Task {
-    /// The task as the API shows it.
+    /// The task as the API shows it. While it waits or is worked on it has no timestamp.
     pub(in crate::director) fn view(&self) -> TaskView<'_> {
+        let is_open = matches!(self.state, TaskState::Queued | TaskState::Processing);
         TaskView {
             id: self.id,
-            state: self.state.name(),
+            state: self.state,
             description: &self.description,
-            timestamp: self.timestamp,
-            started_at: self.started_at,
+            timestamp: (!is_open).then(|| self.timestamp.as_second()),
+            started_at: self.started_at.map(Timestamp::as_second),
             result: self.result.as_deref(),
             user: &self.user,
             deployment: &self.deployment,
@@ -93,7 +99,23 @@ impl TaskState {
             Self::Done => "done",
             Self::Error => "error",
             Self::Cancelled => "cancelled",
+            Self::Timeout => "timeout",
         }
+    }
+
+    /// The state of this name.
+    pub(in crate::director) fn of_name(name: &str) -> Option<Self> {
+        [
+            Self::Queued,
+            Self::Processing,
+            Self::Cancelling,
+            Self::Done,
+            Self::Error,
+            Self::Cancelled,
+            Self::Timeout,
+        ]
+        .into_iter()
+        .find(|state| state.name() == name)
     }
 
     /// Whether a task in this state can still be asked to end.
@@ -103,6 +125,29 @@ impl TaskState {
 
     /// Whether a task in this state has ended.
     pub(in crate::director) fn is_final(self) -> bool {
-        matches!(self, Self::Done | Self::Error | Self::Cancelled)
+        matches!(
+            self,
+            Self::Done | Self::Error | Self::Cancelled | Self::Timeout
+        )
+    }
+}
+
+impl TaskKind {
+    /// The kind's name, by which tasks are cancelled together.
+    pub(in crate::director) fn name(self) -> &'static str {
+        match self {
+            Self::UpdateDeployment => "update_deployment",
+            Self::DeleteDeployment => "delete_deployment",
+            Self::RunErrand => "run_errand",
+            Self::Vms => "vms",
+        }
+    }
+
+    /// Whether lists show it to who asks for the main kinds only (`verbose=1`).
+    pub(in crate::director) fn is_main(self) -> bool {
+        match self {
+            Self::UpdateDeployment | Self::DeleteDeployment | Self::RunErrand => true,
+            Self::Vms => false,
+        }
     }
 }

@@ -2,14 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::{EventLog, OutputType, TaskFailure};
+use super::{
+    EventLog, OutputType, Task, TaskFailure, Tasks,
+    faults::{Arrival, Traveller},
+    locks::LostLock,
+    table::Begun,
+};
 use crate::director::{
     Director,
-    deploy::{self, DeleteOrder, DeployOrder, ErrandOrder},
-    ids::{DeploymentName, TaskId},
+    audit::{Deed, Doer},
+    deploy::{self, DeleteOrder, DeployOrder, ErrandOrder, VmStateOrder},
+    ids::{DeploymentName, EventId, TaskId},
 };
 
 /// So many tasks wait for a worker at most.
@@ -17,21 +25,24 @@ const QUEUE_LIMIT: usize = 10_000;
 
 /// Tasks that wait for a worker, the oldest first.
 pub(in crate::director) struct Queue {
-    waiting: mpsc::Sender<Queued>,
+    tasks: Arc<Tasks>,
+    waiting: mpsc::Sender<TaskId>,
 }
 
 /// A task that waits for a worker.
 pub(in crate::director) struct Queued {
     pub(in crate::director) task: TaskId,
-    pub(in crate::director) deployment: DeploymentName,
     pub(in crate::director) work: Work,
 }
 
 /// What a task has to do.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::director) enum Work {
-    Deploy(DeployOrder),
+    Deploy(Box<DeployOrder>),
     Delete(DeleteOrder),
     RunErrand(ErrandOrder),
+    RetrieveVmState(VmStateOrder),
 }
 
 /// No task can be added at the moment.
@@ -46,24 +57,35 @@ pub(in crate::director) struct TaskRun {
     pub(in crate::director) task: TaskId,
     pub(in crate::director) deployment: DeploymentName,
     pub(in crate::director) events: EventLog,
+    user: Arc<str>,
     cancel: CancellationToken,
 }
 
 impl Queue {
-    /// A queue and the end from which workers take.
-    pub(in crate::director) fn new() -> (Self, mpsc::Receiver<Queued>) {
+    /// A queue with the tasks that were waiting when the Director stopped, and the end from which workers take.
+    pub(in crate::director) fn new(tasks: Arc<Tasks>) -> (Self, mpsc::Receiver<TaskId>) {
         let (waiting, taken) = mpsc::channel(QUEUE_LIMIT);
-        (Self { waiting }, taken)
+        for task in tasks.waiting() {
+            if waiting.try_send(task).is_err() {
+                tracing::warn!(%task, "a task does not fit into the queue");
+            }
+        }
+        (Self { tasks, waiting }, taken)
     }
 
     /// Adds a task.
     pub(in crate::director) fn add(&self, queued: Queued) -> Result<(), QueueFull> {
-        self.waiting.try_send(queued).map_err(|_| QueueFull)
+        self.tasks.entrust(queued.task, queued.work);
+        self.waiting.try_send(queued.task).map_err(|_| {
+            let failure = TaskFailure::Unexpected(QueueFull.to_string());
+            self.tasks.finish(queued.task, Err(failure));
+            QueueFull
+        })
     }
 }
 
 /// Starts the workers, which run until the Director stops.
-pub(in crate::director) fn start_workers(director: &Director, queue: mpsc::Receiver<Queued>) {
+pub(in crate::director) fn start_workers(director: &Director, queue: mpsc::Receiver<TaskId>) {
     let queue = Arc::new(Mutex::new(queue));
     for _ in 0..director.inner.settings.durations.workers.get() {
         let (worker, queue) = (director.clone(), Arc::clone(&queue));
@@ -78,65 +100,149 @@ pub(in crate::director) fn start_workers(director: &Director, queue: mpsc::Recei
     }
 }
 
-async fn work_off(director: Director, queue: Arc<Mutex<mpsc::Receiver<Queued>>>) {
+async fn work_off(director: Director, queue: Arc<Mutex<mpsc::Receiver<TaskId>>>) {
     loop {
         let next = queue.lock().await.recv().await;
-        let Some(queued) = next else { return };
-        run(&director, queued).await;
+        let Some(task) = next else { return };
+        if let Some(task) = director.inner.tasks.find(task) {
+            // A worker that dies of it is replaced at once.
+            Box::pin(take(&director, task)).await;
+        }
     }
 }
 
-async fn run(director: &Director, queued: Queued) {
-    let tasks = &director.inner.tasks;
-    let events = EventLog::new(Arc::clone(tasks), queued.task);
-    let log = |line: &str| tasks.write_line(queued.task, OutputType::Debug, line);
-    log(&format!(
-        "I, INFO -- DirectorJobRunner: Looking for task with task id {}",
-        queued.task
-    ));
-    let end = match tasks.begin(queued.task) {
-        None => Err(TaskFailure::Cancelled(queued.task)),
-        Some(cancel) => {
-            let run = TaskRun {
-                director: director.clone(),
-                task: queued.task,
-                deployment: queued.deployment,
-                events: events.clone(),
-                cancel,
-            };
-            perform(&run, queued.work).await
+/// Takes a task from the queue and runs it, unless the worker dies of it.
+async fn take(director: &Director, task: Task) {
+    let inner = &director.inner;
+    let traveller = Traveller {
+        task: task.id,
+        deployment: task.deployment.clone(),
+        death: CancellationToken::new(),
+    };
+    let death = traveller.death.clone();
+    let events = EventLog::new(
+        Arc::clone(&inner.tasks),
+        Arc::clone(&inner.faults),
+        traveller,
+    );
+    let id = task.id;
+    match death
+        .run_until_cancelled(run(director, task, &events))
+        .await
+    {
+        None => tracing::info!(task = %id, "a worker died"),
+        Some(end) => {
+            match &end {
+                Ok(summary) => log(&inner.tasks, id, 'I', &format!("Done: {summary}")),
+                Err(failure) => {
+                    log(&inner.tasks, id, 'E', &failure.to_string());
+                    events.failure(failure);
+                }
+            }
+            inner.tasks.finish(id, end);
+        }
+    }
+}
+
+async fn run(director: &Director, task: Task, events: &EventLog) -> Result<String, TaskFailure> {
+    let inner = &director.inner;
+    events.pass(Arrival::Queue).await?;
+    log(
+        &inner.tasks,
+        task.id,
+        'I',
+        &format!("Looking for task with task id {}", task.id),
+    );
+    let Some(Begun { work, cancel }) = inner.tasks.begin(task.id) else {
+        return Err(TaskFailure::Cancelled(task.id));
+    };
+    log(
+        &inner.tasks,
+        task.id,
+        'I',
+        &format!("Starting task: {}", task.id),
+    );
+    let run = TaskRun {
+        director: director.clone(),
+        task: task.id,
+        deployment: task.deployment,
+        events: events.clone(),
+        user: task.user.into(),
+        cancel,
+    };
+    let performing = perform(&run, &task.description, work);
+    tokio::pin!(performing);
+    let mut checkpoint = tokio::time::interval(inner.settings.durations.checkpoint_interval);
+    loop {
+        tokio::select! {
+            end = &mut performing => return end,
+            _ = checkpoint.tick() => inner.tasks.check_in(task.id),
+        }
+    }
+}
+
+async fn perform(run: &TaskRun, description: &str, work: Work) -> Result<String, TaskFailure> {
+    let director = &run.director.inner;
+    run.events.pass(Arrival::Start).await?;
+    if let Work::Deploy(order) = &work {
+        // A real Director's log has it like this, secrets and all.
+        let manifest = order.text.as_deref().unwrap_or_default();
+        let text = format!("Reading deployment manifest\nManifest:\n{manifest}");
+        log(&director.tasks, run.task, 'D', &text);
+    }
+    let work = match work {
+        // Looking needs no lock.
+        Work::RetrieveVmState(order) => return deploy::retrieve_vm_state(run, &order).await,
+        other => other,
+    };
+    let patience = director.settings.durations.lock_wait;
+    let waiting = director
+        .locks
+        .acquire(&run.deployment, run.task, description, patience);
+    let lock = run.unless_cancelled(waiting).await??;
+    let name = format!("lock:deployment:{}", run.deployment);
+    run.record(Deed::new("acquire", "lock").named(&name));
+    let doing = async {
+        match work {
+            Work::Deploy(order) => deploy::deploy(run, *order).await,
+            Work::Delete(order) => deploy::delete(run, order).await,
+            Work::RunErrand(order) => deploy::run_errand(run, order).await,
+            Work::RetrieveVmState(order) => deploy::retrieve_vm_state(run, &order).await,
         }
     };
-    match &end {
-        Ok(summary) => log(&format!("I, INFO -- DirectorJobRunner: Done: {summary}")),
-        Err(failure) => {
-            log(&format!("E, ERROR -- DirectorJobRunner: {failure}"));
-            events.failure(failure);
-        }
-    }
-    tasks.finish(queued.task, end);
+    let end = tokio::select! {
+        end = doing => end,
+        LostLock = lost_lock(run) => Err(TaskFailure::Cancelled(run.task)),
+    };
+    lock.release();
+    run.record(Deed::new("release", "lock").named(&name));
+    end
 }
 
-async fn perform(run: &TaskRun, work: Work) -> Result<String, TaskFailure> {
+/// Renews the lock of a task's deployment, and ends when somebody else has taken it over.
+async fn lost_lock(run: &TaskRun) -> LostLock {
     let director = &run.director.inner;
-    let description = director
-        .tasks
-        .find(run.task)
-        .map(|task| task.description)
-        .unwrap_or_default();
-    let patience = director.settings.durations.lock_wait;
-    let _lock = run
-        .unless_cancelled(
-            director
-                .locks
-                .acquire(&run.deployment, run.task, &description, patience),
-        )
-        .await??;
-    match work {
-        Work::Deploy(order) => deploy::deploy(run, order).await,
-        Work::Delete(order) => deploy::delete(run, order).await,
-        Work::RunErrand(order) => deploy::run_errand(run, order).await,
+    let mut renewal = tokio::time::interval(director.settings.durations.lock_lease / 2);
+    loop {
+        renewal.tick().await;
+        if let Err(lost) = director.locks.renew(&run.deployment, run.task) {
+            return lost;
+        }
     }
+}
+
+/// Writes to the log of a task as the real Director's logger does.
+fn log(tasks: &Tasks, task: TaskId, level: char, text: &str) {
+    let name = match level {
+        'E' => "ERROR",
+        'D' => "DEBUG",
+        _ => " INFO",
+    };
+    let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6f");
+    let process = std::process::id();
+    let line =
+        format!("{level}, [{time} #{process}] [task:{task}] {name} -- DirectorJobRunner: {text}");
+    tasks.write_line(task, OutputType::Debug, &line);
 }
 
 impl TaskRun {
@@ -163,5 +269,22 @@ impl TaskRun {
             .run_until_cancelled(doing)
             .await
             .ok_or(TaskFailure::Cancelled(self.task))
+    }
+
+    /// Records in the audit what this task does.
+    pub(in crate::director) fn record(&self, deed: Deed) -> EventId {
+        let doer = Doer {
+            user: &self.user,
+            task: Some(self.task),
+            deployment: Some(&self.deployment),
+        };
+        self.director.inner.audit.record(&doer, deed)
+    }
+
+    /// Writes down what the CPI was asked to do.
+    pub(in crate::director) fn log_cpi(&self, method: &str) {
+        let line = format!("DEBUG - Saving input for {method} <redacted>");
+        let tasks = &self.director.inner.tasks;
+        tasks.write_line(self.task, OutputType::Cpi, &line);
     }
 }

@@ -1,34 +1,31 @@
-//! Variables: values that the Director has generated for deployments. They are kept here until
-//! a config server takes them over; only [`Variables`] knows where they are.
+//! Variables: values that deployments refer to by name. They live in the config server; the Director generates those
+//! that a manifest declares, looks up those that it refers to, and remembers which version a deployment uses.
 
-mod certificate;
+mod reference;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
-
-use rand::RngExt;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use self::certificate::{CertificateRequest, Issuer};
+pub(super) use self::reference::{Reference, ReferenceFault, absolute_name, check_declared};
+use crate::credhub::{CredHub, CredentialName, Generation, Mode, Refusal, Session, director_actor};
 
-const PASSWORD_LENGTH: usize = 30;
-
-/// All variables, by absolute name. Holds secrets, hence no `Debug`.
-#[derive(Default)]
-pub(super) struct Variables {
-    values: Mutex<BTreeMap<String, Variable>>,
+/// Where the values of variables are kept.
+#[derive(Clone, Debug)]
+pub enum ConfigServer {
+    /// Nowhere: manifests can refer to nothing.
+    Off,
+    /// In a CredHub.
+    CredHub {
+        /// Where it is, as `/info` tells.
+        url: String,
+        /// The CredHub itself.
+        credhub: CredHub,
+    },
 }
 
-/// A generated value.
-#[derive(Clone)]
-struct Variable {
-    id: Uuid,
-    value: Value,
-    /// What it signs with, if it is a certificate authority.
-    issuer: Option<Issuer>,
+/// The Director's side of the config server.
+pub(super) struct Variables {
+    session: Option<Session>,
 }
 
 /// What a deployment wants to be generated.
@@ -37,139 +34,127 @@ pub(super) struct VariableRequest {
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) options: Map<String, Value>,
-    pub(super) if_present: IfPresent,
+    pub(super) mode: Mode,
 }
 
-/// What becomes of a value that is there already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IfPresent {
-    /// It stays.
-    Keep,
-    /// A new one takes its place.
-    Overwrite,
-}
-
-/// A part of a variable that does not exist, or a variable that does not.
+/// Why a reference means nothing. The texts are a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LookupFault {
+    #[error("Failed to find variable '{name}'{version} from config server: HTTP Code '{code}', Error: '{error}'", version = with_id(*.id))]
+    Refused {
+        name: String,
+        /// The version that the deployment uses, if it uses one already.
+        id: Option<Uuid>,
+        code: u16,
+        error: String,
+    },
     #[error(
-        "Failed to find variable '{0}' from config server: HTTP Code '404', Error: 'The request could not be completed because the credential does not exist or you do not have sufficient authorization.'"
+        "Failed to fetch variable '{name}' from config server: Expected parent '{parent}' to be a hash"
     )]
-    NoSuchVariable(String),
+    NotAHash { name: String, parent: String },
     #[error(
-        "Failed to fetch variable '{name}' from config server: Expected it to have key '{key}'"
+        "Failed to fetch variable '{name}' from config server: Expected parent '{parent}' hash to have key '{key}'"
     )]
-    NoSuchKey { name: String, key: String },
+    NoSuchKey {
+        name: String,
+        parent: String,
+        key: String,
+    },
+    #[error(
+        "Failed to fetch variable '{0}' from config server: Director is not configured with a config server"
+    )]
+    Off(String),
+}
+
+/// Why nothing can stand in the place of a reference.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ResolutionFault {
+    #[error(transparent)]
+    Reference(#[from] ReferenceFault),
+    #[error(transparent)]
+    Lookup(#[from] LookupFault),
 }
 
 /// Why no value could be generated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GenerationFault {
-    #[error("The type '{0}' is not supported.")]
-    UnsupportedType(String),
-    #[error("The certificate authority '{0}' was not found.")]
-    NoSuchAuthority(String),
-    #[error("The certificate parameters are not valid.")]
-    Certificate(#[source] rcgen::Error),
-    #[error("The certificate parameters are not valid.")]
-    Parameters(#[source] serde_json::Error),
-    #[error("The value could not be computed.")]
-    Interrupted(#[source] tokio::task::JoinError),
+    #[error("HTTP Code '{code}', Error: '{error}'")]
+    Refused { code: u16, error: String },
+    #[error(
+        "Failed to generate variable from config server: Director is not configured with a config server"
+    )]
+    Off,
+}
+
+impl ResolutionFault {
+    /// Whether a Director goes on after it, to report all faults of its kind together.
+    pub(super) fn is_collected(&self) -> bool {
+        match self {
+            Self::Reference(_) | Self::Lookup(LookupFault::Off(_)) => false,
+            Self::Lookup(
+                LookupFault::Refused { .. }
+                | LookupFault::NotAHash { .. }
+                | LookupFault::NoSuchKey { .. },
+            ) => true,
+        }
+    }
 }
 
 impl Variables {
-    /// Makes sure that a variable has a value, and tells the value's id.
-    pub(super) async fn ensure(&self, request: &VariableRequest) -> Result<Uuid, GenerationFault> {
-        let present = self.with(|values| values.get(&request.name).map(|variable| variable.id));
-        if let (Some(id), IfPresent::Keep) = (present, request.if_present) {
-            return Ok(id);
+    pub(super) fn new(server: &ConfigServer) -> Self {
+        Self {
+            session: match server {
+                ConfigServer::Off => None,
+                ConfigServer::CredHub { credhub, .. } => Some(credhub.session(director_actor())),
+            },
         }
-        let variable = match request.kind.as_str() {
-            "password" => password(&request.options),
-            "certificate" => self.certificate(&request.options).await?,
-            other => return Err(GenerationFault::UnsupportedType(other.to_owned())),
+    }
+
+    /// Makes sure that a variable has a value, and tells the id of the version to use.
+    pub(super) async fn ensure(&self, request: VariableRequest) -> Result<Uuid, GenerationFault> {
+        let session = self.session.as_ref().ok_or(GenerationFault::Off)?;
+        let options = Value::Object(request.options);
+        let generation = Generation::asked(&request.name, &request.kind, options, request.mode);
+        let generated = async { session.generate(generation?).await }.await;
+        generated
+            .map(|stored| stored.id)
+            .map_err(|refusal| GenerationFault::Refused {
+                code: refusal.status().as_u16(),
+                error: refusal.to_string(),
+            })
+    }
+
+    /// What a reference means, and the id of the version that says so: the one that the deployment uses already, or
+    /// else the one in force.
+    pub(super) fn look_up(
+        &self,
+        reference: &Reference,
+        in_use: Option<Uuid>,
+    ) -> Result<(Uuid, Value), LookupFault> {
+        let session = self
+            .session
+            .as_ref()
+            .ok_or_else(|| LookupFault::Off(reference.name.clone()))?;
+        let found = match in_use {
+            Some(id) => session.version(id),
+            None => session.current(&CredentialName::sought(&reference.name)),
         };
-        let id = variable.id;
-        self.with(|values| values.insert(request.name.clone(), variable));
-        Ok(id)
-    }
-
-    /// The value, or part of it, that a reference such as `name.part` means, with the id of the variable.
-    pub(super) fn look_up(&self, name: &str, keys: &[&str]) -> Result<(Uuid, Value), LookupFault> {
-        let variable = self
-            .with(|values| values.get(name).cloned())
-            .ok_or_else(|| LookupFault::NoSuchVariable(name.to_owned()))?;
-        let part = keys.iter().try_fold(variable.value, |value, key| {
-            value
-                .get(*key)
-                .cloned()
-                .ok_or_else(|| LookupFault::NoSuchKey {
-                    name: name.to_owned(),
-                    key: (*key).to_owned(),
-                })
-        })?;
-        Ok((variable.id, part))
-    }
-
-    /// Forgets all variables below this path.
-    pub(super) fn forget_below(&self, path: &str) {
-        self.with(|values| values.retain(|name, _| !name.starts_with(path)));
-    }
-
-    async fn certificate(&self, options: &Map<String, Value>) -> Result<Variable, GenerationFault> {
-        let request: CertificateRequest = serde_json::from_value(Value::Object(options.clone()))
-            .map_err(GenerationFault::Parameters)?;
-        let issuer = match &request.ca {
-            None => None,
-            Some(name) => Some(
-                self.with(|values| values.get(name.as_str()).and_then(|ca| ca.issuer.clone()))
-                    .ok_or_else(|| GenerationFault::NoSuchAuthority(name.clone()))?,
-            ),
-        };
-        // An RSA key takes long enough to hold up others.
-        let made =
-            tokio::task::spawn_blocking(move || certificate::make(&request, issuer.as_ref()));
-        let made = made
-            .await
-            .map_err(GenerationFault::Interrupted)?
-            .map_err(GenerationFault::Certificate)?;
-        Ok(Variable {
-            id: Uuid::new_v4(),
-            value: made.value,
-            issuer: made.issuer,
-        })
-    }
-
-    fn with<T>(&self, use_them: impl FnOnce(&mut BTreeMap<String, Variable>) -> T) -> T {
-        use_them(&mut self.values.lock().unwrap_or_else(PoisonError::into_inner))
+        let stored = found.map_err(|refusal| refused(reference, in_use, &refusal))?;
+        Ok((stored.id, reference.part_of(stored.value())?))
     }
 }
 
-fn password(options: &Map<String, Value>) -> Variable {
-    let length = options
-        .get("length")
-        .and_then(Value::as_u64)
-        .and_then(|length| usize::try_from(length).ok())
-        .map_or(PASSWORD_LENGTH, |length| length.clamp(4, 200));
-    let password: String = rand::rng()
-        .sample_iter(rand::distr::Alphanumeric)
-        .take(length)
-        .map(char::from)
-        .collect();
-    Variable {
-        id: Uuid::new_v4(),
-        value: Value::String(password),
-        issuer: None,
+fn refused(reference: &Reference, in_use: Option<Uuid>, refusal: &Refusal) -> LookupFault {
+    LookupFault::Refused {
+        name: reference.name.clone(),
+        id: in_use,
+        code: refusal.status().as_u16(),
+        error: refusal.to_string(),
     }
 }
 
-/// The absolute form of a variable's name: names without a leading slash belong to the deployment.
-pub(super) fn absolute_name(name: &str, director: &str, deployment: &str) -> String {
-    if name.starts_with('/') {
-        name.to_owned()
-    } else {
-        format!("/{director}/{deployment}/{name}")
-    }
+fn with_id(id: Option<Uuid>) -> String {
+    id.map(|id| format!(" with id '{id}'")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -177,67 +162,148 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::{
+        credhub::{ALL_OPERATIONS, Acls, CredHubSettings, Permission, Side, VERSION},
+        store::Store,
+        uaa::{Signer, TokenVerifier},
+    };
 
-    fn request(name: &str, kind: &str, options: &Value) -> VariableRequest {
+    fn variables() -> Variables {
+        let signer = Signer::generate("https://127.0.0.2:8443").unwrap();
+        let settings = CredHubSettings {
+            side: Side::Bosh,
+            uaa_url: "https://127.0.0.2:8443".to_owned(),
+            version: VERSION,
+            acls: Acls::Enforced,
+            permissions: vec![Permission {
+                path: "/*".to_owned().into(),
+                actor: director_actor(),
+                operations: ALL_OPERATIONS.into(),
+            }],
+        };
+        let tokens = TokenVerifier::from_rsa_public_pem(signer.public_pem()).unwrap();
+        let credhub = CredHub::new(settings, tokens, &Store::in_memory()).unwrap();
+        Variables::new(&ConfigServer::CredHub {
+            url: String::new(),
+            credhub,
+        })
+    }
+
+    fn request(name: &str, kind: &str, options: &Value, mode: Mode) -> VariableRequest {
         VariableRequest {
             name: name.to_owned(),
             kind: kind.to_owned(),
             options: options.as_object().cloned().unwrap_or_default(),
-            if_present: IfPresent::Keep,
+            mode,
         }
     }
 
+    fn reference(text: &str) -> Reference {
+        Reference::parse(text, "d", "a").unwrap()
+    }
+
     #[tokio::test]
-    async fn a_password_is_generated_once() {
-        let variables = Variables::default();
-        let wanted = request("/d/a/pw", "password", &json!({"length": 12}));
-        let first = variables.ensure(&wanted).await.unwrap();
-        let (id, value) = variables.look_up("/d/a/pw", &[]).unwrap();
-        assert_eq!((first, value.as_str().unwrap().len()), (id, 12));
-        assert_eq!(variables.ensure(&wanted).await.unwrap(), id);
-        assert_eq!(variables.look_up("/d/a/pw", &[]).unwrap().1, value);
+    async fn a_value_stays_changes_or_follows_its_options_as_its_mode_says() {
+        let variables = variables();
+        let ensure = |length: u32, mode| {
+            let options = json!({"length": length});
+            variables.ensure(request("/d/a/pw", "password", &options, mode))
+        };
+        let first = ensure(12, Mode::NoOverwrite).await.unwrap();
+        let value = variables.look_up(&reference("pw"), None).unwrap();
+        assert_eq!((value.0, value.1.as_str().unwrap().len()), (first, 12));
+
+        assert_eq!(ensure(16, Mode::NoOverwrite).await.unwrap(), first);
+        assert_eq!(ensure(12, Mode::Converge).await.unwrap(), first);
+        let converged = ensure(16, Mode::Converge).await.unwrap();
+        assert_ne!(converged, first);
+        assert_ne!(ensure(16, Mode::Overwrite).await.unwrap(), converged);
+        let in_use = variables.look_up(&reference("pw"), Some(first)).unwrap();
+        assert_eq!(in_use, value, "what a deployment uses stays what it was");
     }
 
     #[tokio::test]
     async fn a_certificate_is_signed_by_the_authority_that_it_names() {
-        let variables = Variables::default();
-        let authority = request(
-            "/ca",
-            "certificate",
-            &json!({"is_ca": true, "common_name": "root"}),
-        );
-        let leaf = request(
-            "/leaf",
-            "certificate",
-            &json!({"ca": "/ca", "common_name": "redis", "alternative_names": ["127.0.0.5", "redis.internal"]}),
-        );
-        variables.ensure(&authority).await.unwrap();
-        variables.ensure(&leaf).await.unwrap();
+        let variables = variables();
+        let authority = json!({"is_ca": true, "common_name": "root"});
+        let leaf = json!({
+            "ca": "/ca", "common_name": "redis", "alternative_names": ["127.0.0.5", "redis.internal"],
+        });
+        for (name, options) in [("/ca", &authority), ("/leaf", &leaf)] {
+            let wanted = request(name, "certificate", options, Mode::NoOverwrite);
+            variables.ensure(wanted).await.unwrap();
+        }
 
-        let ca = variables.look_up("/ca", &["certificate"]).unwrap().1;
-        assert_eq!(variables.look_up("/ca", &["ca"]).unwrap().1, ca);
-        assert_eq!(variables.look_up("/leaf", &["ca"]).unwrap().1, ca);
-        let key = variables.look_up("/leaf", &["private_key"]).unwrap().1;
-        assert!(key.as_str().unwrap().contains("PRIVATE KEY"));
-        assert!(matches!(
-            variables.look_up("/leaf", &["password"]),
-            Err(LookupFault::NoSuchKey { .. })
-        ));
+        let value = |text: &str| {
+            variables
+                .look_up(&reference(text), None)
+                .map(|found| found.1)
+        };
+        let ca = value("/ca.certificate").unwrap();
+        assert_eq!(value("/ca.ca").unwrap(), ca);
+        assert_eq!(value("/leaf.ca").unwrap(), ca);
+        assert!(
+            value("/leaf.private_key")
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .contains("PRIVATE KEY")
+        );
+        assert_eq!(
+            value("/leaf.password").unwrap_err().to_string(),
+            "Failed to fetch variable '/leaf' from config server: Expected parent '/leaf' hash to have key 'password'"
+        );
+        assert_eq!(
+            value("/leaf.ca.more").unwrap_err().to_string(),
+            "Failed to fetch variable '/leaf' from config server: Expected parent '/leaf.ca' to be a hash"
+        );
     }
 
     #[tokio::test]
-    async fn an_unknown_type_and_an_unknown_authority_are_refused() {
-        let variables = Variables::default();
-        let ssh = variables.ensure(&request("/k", "dragon", &json!({}))).await;
-        assert!(matches!(ssh, Err(GenerationFault::UnsupportedType(_))));
-        let orphan = request(
-            "/c",
-            "certificate",
-            &json!({"ca": "/none", "common_name": "x"}),
+    async fn what_cannot_be_generated_is_refused_as_the_config_server_refuses_it() {
+        let variables = variables();
+        let orphan = json!({"ca": "/none", "common_name": "x"});
+        let cases = [
+            ("dragon", json!({}), 400, "does not include a valid type"),
+            ("certificate", orphan, 404, "the CA does not exist"),
+            (
+                "certificate",
+                json!({"common_name": "x"}),
+                400,
+                "signing CA",
+            ),
+            (
+                "password",
+                json!({"lenght": 3}),
+                400,
+                "unrecognized parameter 'lenght'",
+            ),
+        ];
+        for (kind, options, expected, text) in cases {
+            let wanted = request("/d/a/x", kind, &options, Mode::NoOverwrite);
+            let Err(GenerationFault::Refused { code, error }) = variables.ensure(wanted).await
+            else {
+                panic!("{kind} was generated")
+            };
+            assert_eq!(code, expected, "{error}");
+            assert!(error.contains(text), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn without_a_config_server_there_is_nothing_to_refer_to() {
+        let variables = Variables::new(&ConfigServer::Off);
+        assert_eq!(
+            variables
+                .look_up(&reference("pw"), None)
+                .unwrap_err()
+                .to_string(),
+            "Failed to fetch variable '/d/a/pw' from config server: Director is not configured with a config server"
         );
+        let wanted = request("/d/a/pw", "password", &json!({}), Mode::NoOverwrite);
         assert!(matches!(
-            variables.ensure(&orphan).await,
-            Err(GenerationFault::NoSuchAuthority(_))
+            variables.ensure(wanted).await,
+            Err(GenerationFault::Off)
         ));
     }
 }

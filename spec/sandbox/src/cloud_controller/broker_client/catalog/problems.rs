@@ -1,50 +1,52 @@
 //! What is wrong with a catalog.
 
-use std::{
-    collections::BTreeSet,
-    fmt::{self, Write as _},
-};
+use std::fmt;
 
-/// What is wrong with a catalog, line by line, by service and plan.
-#[derive(Default)]
-pub(super) struct Problems(String);
+/// What is wrong with a catalog, a service, a plan or its schemas, and with what is below.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::cloud_controller) struct Problems {
+    found: Vec<String>,
+    below: Vec<(String, Problems)>,
+}
 
 impl Problems {
     pub(super) fn are_none(&self) -> bool {
-        self.0.is_empty()
+        self.found.is_empty() && self.below.is_empty()
     }
 
-    pub(super) fn say(&mut self, problem: impl fmt::Display) {
-        // Writing to a string does not fail.
-        let _ = writeln!(self.0, "{problem}");
+    pub(super) fn say(&mut self, problem: impl Into<String>) {
+        self.found.push(problem.into());
     }
 
-    /// Refuses values that are there twice.
-    pub(super) fn refuse_repeats<'a>(
-        &mut self,
-        problem: &str,
-        values: impl Iterator<Item = &'a String>,
-    ) {
-        let mut seen = BTreeSet::new();
-        for repeated in values.filter(|value| !value.is_empty() && !seen.insert(*value)) {
-            self.say(format_args!("{problem}: '{repeated}' is there twice"));
-        }
-    }
-
-    /// Takes over what was found below, under a heading and indented.
-    pub(super) fn below(&mut self, heading: &str, found: &Self) {
+    /// Takes over what was found below, under a heading.
+    pub(super) fn below(&mut self, heading: impl Into<String>, found: Self) {
         if !found.are_none() {
-            self.say(heading);
-            found
-                .0
-                .lines()
-                .for_each(|line| self.say(format_args!("  {line}")));
+            self.below.push((heading.into(), found));
         }
+    }
+
+    /// Takes over what was found elsewhere on this level.
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.found.append(&mut other.found);
+        self.below.append(&mut other.below);
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        let indent = 2 * depth;
+        for problem in &self.found {
+            writeln!(f, "{:indent$}{problem}", "")?;
+        }
+        for (heading, below) in &self.below {
+            writeln!(f, "{:indent$}{heading}", "")?;
+            below.write(f, depth + 1)?;
+        }
+        Ok(())
     }
 }
 
+/// A line each, those below indented.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.trim_end().fmt(f)
+        self.write(f, 0)
     }
 }

@@ -1,0 +1,382 @@
+//! Query strings: filters, order, page, and what is to come along (`spec/contracts/platform-apis.md`, "Lists").
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+};
+
+use actix_web::HttpRequest;
+use jiff::{Timestamp, civil};
+use percent_encoding::percent_decode_str;
+use url::form_urlencoded;
+
+use super::{
+    label_selector::{self, Requirement},
+    listing::Listed,
+};
+use crate::cloud_controller::refusal::{Fault, Refusal};
+
+const DEFAULT_PER_PAGE: usize = 50;
+const MAXIMUM_PER_PAGE: usize = 5000;
+const PAGING: [&str; 6] = [
+    "page",
+    "per_page",
+    "order_by",
+    "created_ats",
+    "updated_ats",
+    "guids",
+];
+const BAD_TIMESTAMP: &str =
+    "has an invalid timestamp format. Timestamps should be formatted as 'YYYY-MM-DDThh:mm:ssZ'";
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) page: usize,
+    pub(super) per_page: usize,
+    pub(super) order: Order,
+    filters: BTreeMap<String, Filter>,
+    created: Vec<TimeFilter>,
+    updated: Vec<TimeFilter>,
+    labels: Vec<Requirement>,
+    path: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order {
+    pub(super) by: OrderBy,
+    pub(super) descending: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OrderBy {
+    CreatedAt,
+    UpdatedAt,
+    Name,
+}
+
+/// The items of one parameter, as they were written and to be looked up.
+#[derive(Debug)]
+struct Filter {
+    written: Vec<String>,
+    wanted: HashSet<String>,
+}
+
+#[derive(Debug)]
+enum TimeFilter {
+    /// One of these seconds.
+    At(Vec<Timestamp>),
+    After(Timestamp),
+    AtOrAfter(Timestamp),
+    Before(Timestamp),
+    AtOrBefore(Timestamp),
+}
+
+impl Query {
+    /// What a list of named and labelled resources is asked for. Parameters beyond the common ones and `allowed` are
+    /// refused.
+    pub(super) fn of(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+        Self::read(
+            request,
+            &[&PAGING[..], &["names", "label_selector"], allowed].concat(),
+        )
+    }
+
+    /// The same for resources without names and labels.
+    pub(super) fn unnamed(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+        Self::read(request, &[&PAGING[..], allowed].concat())
+    }
+
+    /// What a single resource is asked for: nothing but `allowed`.
+    pub(super) fn of_one(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+        Self::read(request, allowed)
+    }
+
+    fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+        let mut filters = BTreeMap::new();
+        for (name, value) in form_urlencoded::parse(request.query_string().as_bytes()) {
+            let known = name.split_once('[').map_or(name.as_ref(), |(name, _)| name);
+            let is_moment = ["created_ats", "updated_ats"].contains(&known);
+            let is_known =
+                allowed.contains(&name.as_ref()) || (is_moment && allowed.contains(&known));
+            if !is_known {
+                let detail = match name.split_once('[') {
+                    Some(("fields", resource)) => field_fault(resource, allowed),
+                    _ => None,
+                };
+                return Err(bad_query(&detail.unwrap_or_else(|| {
+                    format!(
+                        "Unknown query parameter(s): '{name}'. Valid parameters are: '{}'",
+                        allowed.join("', '")
+                    )
+                })));
+            }
+            let written = items(&value)?;
+            let wanted = written.iter().cloned().collect();
+            filters.insert(name.into_owned(), Filter { written, wanted });
+        }
+        let (created, updated) = (
+            moments(&filters, "created_ats", "Created ats")?,
+            moments(&filters, "updated_ats", "Updated ats")?,
+        );
+        let first = |name: &str| filters.get(name).and_then(|filter| filter.written.first());
+        let labels = match filters.get("label_selector") {
+            None => Vec::new(),
+            // Its commas separate requirements, not items.
+            Some(filter) => label_selector::requirements(&filter.written.join(","))
+                .map_err(|fault| bad_query(&fault.to_string()))?,
+        };
+        Ok(Self {
+            page: number(first("page"), "Page", 1, usize::MAX)?,
+            per_page: number(
+                first("per_page"),
+                "Per page",
+                DEFAULT_PER_PAGE,
+                MAXIMUM_PER_PAGE,
+            )?,
+            order: order(first("order_by"))?,
+            path: request.path().to_owned(),
+            created,
+            updated,
+            labels,
+            filters,
+        })
+    }
+
+    /// Whether the filter of this name lets a value through: there is no such filter, or it has the value.
+    pub(super) fn admits(&self, filter: &str, value: &str) -> bool {
+        self.filters
+            .get(filter)
+            .is_none_or(|filter| filter.wanted.contains(value))
+    }
+
+    /// The same for a thing that may have several values, or none.
+    pub(super) fn admits_any<'a>(
+        &self,
+        filter: &str,
+        mut values: impl Iterator<Item = &'a str>,
+    ) -> bool {
+        self.filters
+            .get(filter)
+            .is_none_or(|filter| values.any(|value| filter.wanted.contains(value)))
+    }
+
+    /// Whether what all lists can be filtered by lets a row through: guid, name, times, labels.
+    pub(super) fn admits_row(&self, row: &impl Listed) -> bool {
+        let admits = |filters: &[TimeFilter], moment: Timestamp| {
+            filters.iter().all(|filter| filter.admits(moment))
+        };
+        self.admits("guids", row.guid())
+            && self.admits("names", row.name())
+            && admits(&self.created, row.created_at())
+            && admits(&self.updated, row.updated_at())
+            && self.labels.iter().all(|requirement| {
+                row.metadata()
+                    .is_none_or(|metadata| requirement.admits(&metadata.labels))
+            })
+    }
+
+    /// The items of a filter, for those who can find rows by them faster than by looking at all rows.
+    pub(super) fn wanted(&self, filter: &str) -> Option<&[String]> {
+        self.filters
+            .get(filter)
+            .map(|filter| filter.written.as_slice())
+    }
+
+    /// The items of `include`, each of which must be one of `known`.
+    pub(super) fn include(&self, known: &[&str]) -> Result<&[String], Refusal> {
+        let items = self.wanted("include").unwrap_or_default();
+        match items.iter().find(|item| !known.contains(&item.as_str())) {
+            None => Ok(items),
+            Some(unknown) => Err(bad_query(&format!(
+                "Invalid included resource: '{unknown}'. Valid included resources are: '{}'",
+                known.join("', '")
+            ))),
+        }
+    }
+
+    /// The items of `fields[resource]`, each of which must be one of `known`.
+    pub(super) fn fields(&self, resource: &str, known: &[&str]) -> Result<&[String], Refusal> {
+        let items = self
+            .wanted(&format!("fields[{resource}]"))
+            .unwrap_or_default();
+        if items.iter().all(|item| known.contains(&item.as_str())) {
+            return Ok(items);
+        }
+        Err(bad_query(&format!(
+            "Fields valid keys for '{resource}' are: '{}'",
+            known.join("', '")
+        )))
+    }
+
+    /// The value of a filter that takes one of a few words.
+    pub(super) fn must_be_one_of(&self, filter: &str, known: &[&str]) -> Result<(), Refusal> {
+        let items = self.wanted(filter).unwrap_or_default();
+        if items.iter().all(|item| known.contains(&item.as_str())) {
+            return Ok(());
+        }
+        let mut title = filter.to_owned();
+        if let Some(first) = title.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        Err(bad_query(&format!(
+            "{title} must be one of '{}'",
+            known.join("', '")
+        )))
+    }
+
+    /// Path and query of another page of the same list.
+    pub(super) fn location(&self, page: usize) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, filter) in self
+            .filters
+            .iter()
+            .filter(|(name, _)| !["page", "per_page"].contains(&name.as_str()))
+        {
+            // A comma inside an item is encoded once more, as clients do.
+            let items: Vec<_> = filter
+                .written
+                .iter()
+                .map(|item| item.replace('%', "%25").replace(',', "%2C"))
+                .collect();
+            query.append_pair(name, &items.join(","));
+        }
+        query
+            .append_pair("page", &page.to_string())
+            .append_pair("per_page", &self.per_page.to_string());
+        format!("{}?{}", self.path, query.finish())
+    }
+}
+
+impl TimeFilter {
+    /// Times are compared in whole seconds, as they are shown.
+    fn admits(&self, moment: Timestamp) -> bool {
+        let second = moment.as_second();
+        match self {
+            Self::At(moments) => moments.iter().any(|one| one.as_second() == second),
+            Self::After(limit) => second > limit.as_second(),
+            Self::AtOrAfter(limit) => second >= limit.as_second(),
+            Self::Before(limit) => second < limit.as_second(),
+            Self::AtOrBefore(limit) => second <= limit.as_second(),
+        }
+    }
+}
+
+pub(super) fn bad_query(detail: &str) -> Refusal {
+    Fault::BadQueryParameter.with(format!("The query parameter is invalid: {detail}"))
+}
+
+/// `fields[…]` of a resource that has none here.
+fn field_fault(resource: &str, allowed: &[&str]) -> Option<String> {
+    let known: Vec<_> = allowed
+        .iter()
+        .filter_map(|name| name.strip_prefix("fields[")?.strip_suffix(']'))
+        .map(|name| format!("'{name}'"))
+        .collect();
+    (!known.is_empty()).then(|| {
+        format!(
+            "Fields [{} valid resources are: {}",
+            resource,
+            known.join(", ")
+        )
+    })
+}
+
+fn number(
+    given: Option<&String>,
+    title: &str,
+    default: usize,
+    maximum: usize,
+) -> Result<usize, Refusal> {
+    let Some(text) = given else {
+        return Ok(default);
+    };
+    match text.parse() {
+        Ok(number) if (1..=maximum).contains(&number) => Ok(number),
+        Ok(number) if number > maximum => Err(bad_query(&format!(
+            "{title} must be between 1 and {maximum}"
+        ))),
+        _ => Err(bad_query(&format!("{title} must be a positive integer"))),
+    }
+}
+
+/// The items of a comma list, each decoded once more: so a comma inside an item arrives as `%252C`.
+fn items(value: &str) -> Result<Vec<String>, Refusal> {
+    let decoded = |item: &str| {
+        percent_decode_str(item.trim_start())
+            .decode_utf8()
+            .map(Cow::into_owned)
+    };
+    value
+        .split(',')
+        .map(decoded)
+        .collect::<Result<_, _>>()
+        .map_err(|_| bad_query("not valid UTF-8"))
+}
+
+fn moments(
+    filters: &BTreeMap<String, Filter>,
+    name: &str,
+    title: &str,
+) -> Result<Vec<TimeFilter>, Refusal> {
+    let bad = |what: &str| bad_query(&format!("{title} {what}"));
+    let mut found = Vec::new();
+    for (key, filter) in filters {
+        let Some(operator) = key.strip_prefix(name) else {
+            continue;
+        };
+        let moments = filter
+            .written
+            .iter()
+            .map(|text| moment(text).ok_or_else(|| bad(BAD_TIMESTAMP)))
+            .collect::<Result<Vec<_>, _>>()?;
+        if operator.is_empty() {
+            found.push(TimeFilter::At(moments));
+            continue;
+        }
+        let [moment] = moments[..] else {
+            return Err(bad(
+                "only accepts one value when using a relational operator",
+            ));
+        };
+        found.push(match operator {
+            "[gt]" => TimeFilter::After(moment),
+            "[gte]" => TimeFilter::AtOrAfter(moment),
+            "[lt]" => TimeFilter::Before(moment),
+            "[lte]" => TimeFilter::AtOrBefore(moment),
+            other => {
+                let other = other.trim_matches(['[', ']']);
+                return Err(bad(&format!("Invalid relational operator: '{other}'")));
+            }
+        });
+    }
+    Ok(found)
+}
+
+/// `2020-06-30T12:34:56Z`, and no other form of it.
+fn moment(text: &str) -> Option<Timestamp> {
+    let local = civil::DateTime::strptime("%Y-%m-%dT%H:%M:%SZ", text).ok()?;
+    let zoned = local.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp())
+}
+
+fn order(given: Option<&String>) -> Result<Order, Refusal> {
+    let text = given.map_or("created_at", String::as_str);
+    let (descending, name) = match text.split_at_checked(1) {
+        Some(("-", name)) => (true, name),
+        // A plus that was not encoded arrives as a space.
+        Some(("+" | " ", name)) => (false, name),
+        _ => (false, text),
+    };
+    let by = match name {
+        "created_at" => OrderBy::CreatedAt,
+        "updated_at" => OrderBy::UpdatedAt,
+        "name" => OrderBy::Name,
+        _ => {
+            return Err(bad_query(
+                "Order by can only be: 'created_at', 'updated_at', 'name'",
+            ));
+        }
+    };
+    Ok(Order { by, descending })
+}

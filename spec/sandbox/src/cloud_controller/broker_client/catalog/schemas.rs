@@ -1,0 +1,114 @@
+//! The schemas of a plan: where they are, how long they may be and what they may refer to.
+
+use serde_json::{Map, Value};
+
+use super::{metaschema, problems::Problems};
+use crate::director::ruby::inspect;
+
+const SCHEMA_LIMIT: usize = 65_536;
+const PLACES: [(&str, &[&str]); 2] = [
+    ("service_instance", &["create", "update"]),
+    ("service_binding", &["create"]),
+];
+/// The metaschemas that a Cloud Controller has at hand.
+const KNOWN_METASCHEMAS: [&str; 5] = [
+    "http://json-schema.org/draft-01/schema",
+    "http://json-schema.org/draft-02/schema",
+    "http://json-schema.org/draft-03/schema",
+    "http://json-schema.org/draft-04/schema",
+    "http://json-schema.org/draft-06/schema",
+];
+
+/// What is wrong with the schemas. The schemas themselves are looked at only where all are where they belong.
+pub(super) fn problems(given: &Map<String, Value>) -> Problems {
+    let mut problems = Problems::default();
+    let mut schemas = Vec::new();
+    for (kind, moments) in PLACES {
+        let Some(of_kind) = hash(given, kind, kind, &mut problems) else {
+            continue;
+        };
+        for moment in moments {
+            let path = format!("{kind}.{moment}");
+            let schema = hash(of_kind, moment, &path, &mut problems).and_then(|of_moment| {
+                let path = format!("{path}.parameters");
+                Some((hash(of_moment, "parameters", &path, &mut problems)?, path))
+            });
+            schemas.extend(schema);
+        }
+    }
+    if problems.are_none() {
+        for (schema, path) in schemas {
+            for wrong in wrong_with(schema) {
+                problems.say(format!("Schema {path} is not valid. {wrong}"));
+            }
+        }
+    }
+    problems
+}
+
+fn hash<'a>(
+    within: &'a Map<String, Value>,
+    key: &str,
+    path: &str,
+    problems: &mut Problems,
+) -> Option<&'a Map<String, Value>> {
+    match within.get(key)? {
+        Value::Null => None,
+        Value::Object(hash) => Some(hash),
+        other => {
+            problems.say(format!(
+                "Schemas {path} must be a hash, but has value {}",
+                inspect(other)
+            ));
+            None
+        }
+    }
+}
+
+fn wrong_with(schema: &Map<String, Value>) -> Vec<String> {
+    let schema = Value::Object(schema.clone());
+    if schema.to_string().len() > SCHEMA_LIMIT {
+        return vec!["Must not be larger than 64KB".to_owned()];
+    }
+    let violations = metaschema::violations(&schema);
+    if !violations.is_empty() {
+        let violation = |violation| {
+            format!(
+                "Must conform to JSON Schema Draft 04 (experimental support for later versions): {violation} in \
+                 schema http://json-schema.org/draft-04/schema#"
+            )
+        };
+        return violations.into_iter().map(violation).collect();
+    }
+    let unknown = schema
+        .get("$schema")
+        .and_then(Value::as_str)
+        .is_some_and(|name| !KNOWN_METASCHEMAS.contains(&name.trim_end_matches('#')));
+    if unknown {
+        return vec!["Custom meta schemas are not supported.".to_owned()];
+    }
+    external_reference(&schema)
+        .map(|reference| {
+            let kind = if reference.contains("://") {
+                "URI"
+            } else {
+                "file"
+            };
+            format!("No external references are allowed: Read of {kind} at {reference} refused")
+        })
+        .into_iter()
+        .collect()
+}
+
+fn external_reference(schema: &Value) -> Option<&str> {
+    match schema {
+        Value::Object(members) => members.iter().find_map(|(key, value)| match value {
+            Value::String(reference) if key == "$ref" && !reference.starts_with('#') => {
+                Some(reference.as_str())
+            }
+            other => external_reference(other),
+        }),
+        Value::Array(items) => items.iter().find_map(external_reference),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}

@@ -1,0 +1,220 @@
+//! The requests that a Cloud Controller makes of a broker.
+
+use reqwest::Method;
+use rustls::ClientConfig;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{
+    answer::{Answer, Call},
+    body::{BindBody, ProvisionBody, UpdateBody},
+    catalog::{Catalog, CatalogFailure},
+    exchange::{BrokerClientError, Exchanges, Request},
+    progress::Progress,
+    raw::{RawAnswer, Silence},
+};
+use crate::cloud_controller::{
+    conduct::SharedConduct,
+    model::{BindingGuid, BrokerAddress, InstanceGuid},
+};
+
+const ASYNCHRONOUS: (&str, &str) = ("accepts_incomplete", "true");
+
+/// Speaks to brokers: one for all of them.
+#[derive(Clone)]
+pub(crate) struct BrokerClient(Exchanges);
+
+/// On whose behalf a broker is called.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// The user who caused the call. Nobody did when orphans are mitigated.
+    pub(crate) user: Option<String>,
+    /// The id of the request that caused the call.
+    pub(crate) request: String,
+}
+
+/// What a call is about: an instance or a binding, and what the catalog calls its service and plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) broker: BrokerAddress,
+    pub(crate) instance: InstanceGuid,
+    pub(crate) binding: Option<BindingGuid>,
+    pub(crate) service_id: String,
+    pub(crate) plan_id: String,
+}
+
+/// Whether the broker may take its time after it has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    Asynchronous,
+    Synchronous,
+}
+
+impl BrokerClient {
+    /// A client that trusts what `tls` trusts and speaks plain HTTP too. Brokers are told of `info_location`.
+    pub(crate) fn new(
+        tls: ClientConfig,
+        conduct: SharedConduct,
+        info_location: String,
+    ) -> Result<Self, BrokerClientError> {
+        Exchanges::new(tls, conduct, info_location).map(Self)
+    }
+
+    /// Reads the catalog. Nobody has looked at it yet.
+    pub(crate) async fn catalog(
+        &self,
+        broker: &BrokerAddress,
+        identity: &Identity,
+    ) -> Result<Map<String, Value>, CatalogFailure> {
+        let request = Request::<()> {
+            method: Method::GET,
+            path: "/v2/catalog",
+            query: &[],
+            body: None,
+        };
+        Catalog::answered(self.0.send(broker, request, identity).await)
+    }
+
+    /// Orders an instance.
+    pub(crate) async fn provision(
+        &self,
+        target: &Target,
+        body: &ProvisionBody,
+        patience: Patience,
+        identity: &Identity,
+    ) -> Answer {
+        let raw = self
+            .change(Method::PUT, target, body, patience, identity)
+            .await;
+        Answer::of(Call::Provision, raw)
+    }
+
+    /// Changes an instance.
+    pub(crate) async fn update(
+        &self,
+        target: &Target,
+        body: &UpdateBody,
+        patience: Patience,
+        identity: &Identity,
+    ) -> Answer {
+        let raw = self
+            .change(Method::PATCH, target, body, patience, identity)
+            .await;
+        Answer::of(Call::Update, raw)
+    }
+
+    /// Orders a binding. With it the broker may give what the offering `requires`.
+    pub(crate) async fn bind(
+        &self,
+        target: &Target,
+        body: &BindBody,
+        requires: &[String],
+        patience: Patience,
+        identity: &Identity,
+    ) -> Answer {
+        let raw = self
+            .change(Method::PUT, target, body, patience, identity)
+            .await;
+        Answer::of(Call::Bind(requires), raw)
+    }
+
+    /// Gives an instance or a binding back.
+    pub(crate) async fn delete(
+        &self,
+        target: &Target,
+        patience: Patience,
+        identity: &Identity,
+    ) -> Answer {
+        let mut query = patience.query();
+        query.extend(target.query());
+        let raw = self.ask(Method::DELETE, target, "", &query, identity).await;
+        let call = match target.binding {
+            Some(_) => Call::Unbind,
+            None => Call::Deprovision,
+        };
+        Answer::of(call, raw)
+    }
+
+    /// Asks how far an operation is.
+    pub(crate) async fn last_operation(
+        &self,
+        target: &Target,
+        operation: Option<&str>,
+        identity: &Identity,
+    ) -> Progress {
+        let mut query: Vec<_> = operation
+            .map(|operation| ("operation", operation))
+            .into_iter()
+            .collect();
+        query.extend(target.query());
+        Progress::of(
+            self.ask(Method::GET, target, "/last_operation", &query, identity)
+                .await,
+        )
+    }
+
+    /// Reads an instance or a binding.
+    pub(crate) async fn fetch(&self, target: &Target, identity: &Identity) -> Answer {
+        let raw = self
+            .ask(Method::GET, target, "", &target.query(), identity)
+            .await;
+        Answer::of(Call::Fetch, raw)
+    }
+
+    async fn change<B: Serialize>(
+        &self,
+        method: Method,
+        target: &Target,
+        body: &B,
+        patience: Patience,
+        identity: &Identity,
+    ) -> Result<RawAnswer, Silence> {
+        let request = Request {
+            method,
+            path: &target.path(),
+            query: &patience.query(),
+            body: Some(body),
+        };
+        self.0.send(&target.broker, request, identity).await
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        target: &Target,
+        below: &str,
+        query: &[(&str, &str)],
+        identity: &Identity,
+    ) -> Result<RawAnswer, Silence> {
+        let request = Request::<()> {
+            method,
+            path: &format!("{}{below}", target.path()),
+            query,
+            body: None,
+        };
+        self.0.send(&target.broker, request, identity).await
+    }
+}
+
+impl Target {
+    fn path(&self) -> String {
+        let instance = format!("/v2/service_instances/{}", self.instance);
+        match &self.binding {
+            Some(binding) => format!("{instance}/service_bindings/{binding}"),
+            None => instance,
+        }
+    }
+
+    fn query(&self) -> [(&str, &str); 2] {
+        [("plan_id", &self.plan_id), ("service_id", &self.service_id)]
+    }
+}
+
+impl Patience {
+    fn query(self) -> Vec<(&'static str, &'static str)> {
+        match self {
+            Self::Asynchronous => vec![ASYNCHRONOUS],
+            Self::Synchronous => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Why a broker did not do what it was asked to, in the words of a Cloud Controller
+//! (`spec/contracts/platform-apis.md`, "CC → broker: status handling").
+
+use actix_web::http::StatusCode;
+use reqwest::Method;
+use serde_json::{Map, Value};
+
+use super::raw::{RawAnswer, Silence};
+
+/// A longer text is cut.
+const TEXT_LIMIT: usize = 16 * 1024;
+/// To this length.
+const CUT_LENGTH: usize = 8 * 1024;
+const CUT: &str = "...This message has been truncated due to size. To read the full message, check the broker's logs";
+
+/// Why a broker did not do what it was asked to. The text is what the user is told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub(crate) struct BrokerFailure {
+    pub(crate) fault: BrokerFault,
+    text: String,
+    /// The answer that said so, if there was one.
+    pub(crate) exchange: Option<Exchange>,
+}
+
+/// A request's method and the status that it was answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    pub(crate) method: Method,
+    pub(crate) status: u16,
+}
+
+/// The kinds of failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BrokerFault {
+    /// Nobody answered in time.
+    Timeout,
+    /// Nobody is there.
+    Unreachable,
+    /// The connection broke.
+    Disconnected,
+    /// 401.
+    AuthenticationFailed,
+    /// 408.
+    AnsweredTimeout,
+    /// 409 to a create.
+    Conflict,
+    /// Another refusal.
+    Rejected,
+    /// A status that says nothing about what the broker has done.
+    BadResponse,
+    /// A body that is not what it must be.
+    Malformed,
+    AsyncRequired,
+    AppRequired,
+    Concurrency,
+    MaintenanceInfoConflict,
+    InvalidSyslogDrain,
+    InvalidVolumeMounts,
+    /// The broker takes its time for a binding, but lets nobody ask for the result.
+    BindingNotRetrievable,
+}
+
+impl BrokerFault {
+    /// What a request that waited for the broker is answered with, and the error's name.
+    pub(crate) fn presented(self) -> (StatusCode, &'static str) {
+        match self {
+            Self::Timeout => (StatusCode::GATEWAY_TIMEOUT, "CF-HttpClientTimeout"),
+            Self::AnsweredTimeout => (StatusCode::GATEWAY_TIMEOUT, "CF-ServiceBrokerApiTimeout"),
+            Self::Unreachable => (StatusCode::BAD_GATEWAY, "CF-ServiceBrokerApiUnreachable"),
+            Self::Disconnected => (StatusCode::INTERNAL_SERVER_ERROR, "CF-HttpRequestError"),
+            Self::AuthenticationFailed => (
+                StatusCode::BAD_GATEWAY,
+                "CF-ServiceBrokerApiAuthenticationFailed",
+            ),
+            Self::Conflict => (StatusCode::CONFLICT, "CF-ServiceBrokerConflict"),
+            Self::Rejected => (StatusCode::BAD_GATEWAY, "CF-ServiceBrokerRequestRejected"),
+            Self::BadResponse => (StatusCode::BAD_GATEWAY, "CF-ServiceBrokerBadResponse"),
+            Self::Malformed => (StatusCode::BAD_GATEWAY, "CF-ServiceBrokerResponseMalformed"),
+            Self::AsyncRequired => (StatusCode::BAD_REQUEST, "CF-AsyncRequired"),
+            Self::AppRequired => (StatusCode::BAD_REQUEST, "CF-AppRequired"),
+            Self::Concurrency => (StatusCode::UNPROCESSABLE_ENTITY, "CF-ConcurrencyError"),
+            Self::MaintenanceInfoConflict => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "CF-MaintenanceInfoConflict",
+            ),
+            Self::InvalidSyslogDrain => (
+                StatusCode::BAD_GATEWAY,
+                "CF-ServiceBrokerInvalidSyslogDrainUrl",
+            ),
+            Self::InvalidVolumeMounts => (
+                StatusCode::BAD_GATEWAY,
+                "CF-ServiceBrokerInvalidVolumeMounts",
+            ),
+            Self::BindingNotRetrievable => (StatusCode::BAD_REQUEST, "CF-ServiceBindingInvalid"),
+        }
+    }
+}
+
+impl BrokerFailure {
+    pub(super) fn of(fault: BrokerFault, text: impl Into<String>, answer: &RawAnswer) -> Self {
+        Self {
+            fault,
+            text: text.into(),
+            exchange: Some(answer.exchange()),
+        }
+    }
+
+    /// The broker took its time for a binding that cannot be fetched afterwards.
+    pub(crate) fn binding_not_retrievable() -> Self {
+        Self {
+            fault: BrokerFault::BindingNotRetrievable,
+            text: "The broker responded asynchronously but does not support fetching binding data"
+                .to_owned(),
+            exchange: None,
+        }
+    }
+
+    /// The body is not what it must be.
+    pub(super) fn malformed(answer: &RawAnswer, what: &str) -> Self {
+        Self::of(
+            BrokerFault::Malformed,
+            format!("The service broker returned an invalid response: {what}"),
+            answer,
+        )
+    }
+
+    /// The broker's words, if it has any; otherwise the whole answer.
+    pub(super) fn bad_response(answer: &RawAnswer) -> Self {
+        let text = answer
+            .described()
+            .unwrap_or_else(|| invalid_response(answer));
+        Self::of(BrokerFault::BadResponse, cut(text), answer)
+    }
+
+    /// The status alone is wrong. A description would be one of success.
+    pub(super) fn wrong_success(answer: &RawAnswer) -> Self {
+        Self::of(
+            BrokerFault::BadResponse,
+            cut(invalid_response(answer)),
+            answer,
+        )
+    }
+
+    pub(super) fn rejected(answer: &RawAnswer) -> Self {
+        let text = answer.described().unwrap_or_else(|| {
+            format!(
+                "The service broker rejected the request. Status Code: {}, Body: {}",
+                answer.status_line(),
+                answer.body
+            )
+        });
+        Self::of(BrokerFault::Rejected, text, answer)
+    }
+
+    pub(super) fn conflict(answer: &RawAnswer) -> Self {
+        let text = answer
+            .described()
+            .map_or_else(|| "Resource conflict".to_owned(), cut);
+        Self::of(BrokerFault::Conflict, text, answer)
+    }
+
+    pub(super) fn unauthenticated(answer: &RawAnswer) -> Self {
+        let text = "Authentication with the service broker failed. Double-check that the username and password are \
+                    correct.";
+        Self::of(BrokerFault::AuthenticationFailed, text, answer)
+    }
+
+    pub(super) fn answered_timeout(answer: &RawAnswer) -> Self {
+        Self::of(BrokerFault::AnsweredTimeout, timed_out(&answer.url), answer)
+    }
+
+    /// The errors that the specification gives a code.
+    pub(super) fn coded(answer: &RawAnswer, body: &Map<String, Value>) -> Option<Self> {
+        let (fault, text) = match body.get("error")?.as_str()? {
+            "AsyncRequired" => (
+                BrokerFault::AsyncRequired,
+                "This service plan requires client support for asynchronous service operations."
+                    .to_owned(),
+            ),
+            "ConcurrencyError" => (
+                BrokerFault::Concurrency,
+                "The service broker could not perform this operation in parallel with other running operations"
+                    .to_owned(),
+            ),
+            "RequiresApp" => (
+                BrokerFault::AppRequired,
+                "This service supports generation of credentials through binding an application only.".to_owned(),
+            ),
+            "MaintenanceInfoConflict" => (
+                BrokerFault::MaintenanceInfoConflict,
+                maintenance_info_conflict(body),
+            ),
+            _ => return None,
+        };
+        Some(Self::of(fault, text, answer))
+    }
+}
+
+impl From<Silence> for BrokerFailure {
+    fn from(silence: Silence) -> Self {
+        let (fault, text) = match silence {
+            Silence::Timeout { url } => (BrokerFault::Timeout, timed_out(&url)),
+            Silence::Unreachable { url } => (
+                BrokerFault::Unreachable,
+                format!("The service broker could not be reached: {url}"),
+            ),
+            Silence::Disconnected { cause } => (BrokerFault::Disconnected, cause),
+        };
+        Self {
+            fault,
+            text,
+            exchange: None,
+        }
+    }
+}
+
+fn timed_out(url: &str) -> String {
+    format!("The request to the service broker timed out: {url}")
+}
+
+fn invalid_response(answer: &RawAnswer) -> String {
+    format!(
+        "The service broker returned an invalid response. Status Code: {}, Body: {}",
+        answer.status_line(),
+        answer.body
+    )
+}
+
+fn maintenance_info_conflict(body: &Map<String, Value>) -> String {
+    match body.get("description").and_then(Value::as_str) {
+        Some(description) if !description.trim().is_empty() => {
+            format!("Service broker error: {description}")
+        }
+        _ => "The service broker did not provide a reason for this conflict, please ensure the catalog is up to date \
+              and you are providing a version supported by this service plan"
+            .to_owned(),
+    }
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() <= TEXT_LIMIT {
+        return text;
+    }
+    text.truncate(text.floor_char_boundary(CUT_LENGTH));
+    text + CUT
+}

@@ -1,0 +1,205 @@
+//! What the members of an answer must be, if they are there: the complaints of a Cloud Controller, word by word.
+
+use serde_json::{Map, Value};
+
+const OPERATION_LIMIT: usize = 10_000;
+
+/// The types of JSON values, as complaints call them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JsonType {
+    Object,
+    Array,
+    String,
+    Null,
+}
+
+/// A member and what it may be.
+struct Member {
+    name: &'static str,
+    types: &'static [JsonType],
+    within: &'static [Member],
+}
+
+const OPERATION: Member = Member {
+    name: "operation",
+    types: &[JsonType::String],
+    within: &[],
+};
+
+const fn object(name: &'static str) -> Member {
+    Member {
+        name,
+        types: &[JsonType::Object],
+        within: &[],
+    }
+}
+
+const fn text(name: &'static str) -> Member {
+    Member {
+        name,
+        types: &[JsonType::String],
+        within: &[],
+    }
+}
+
+/// The members of the answers that have some.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape {
+    /// To a provision or an update.
+    Instance,
+    /// A 202 to anything else.
+    Accepted,
+    /// A fetched instance or binding.
+    Fetched,
+}
+
+impl Shape {
+    fn members(self) -> &'static [Member] {
+        match self {
+            Self::Instance => {
+                const {
+                    &[
+                        Member {
+                            name: "dashboard_url",
+                            types: &[JsonType::String, JsonType::Null],
+                            within: &[],
+                        },
+                        OPERATION,
+                        Member {
+                            name: "metadata",
+                            types: &[JsonType::Object],
+                            within: &[object("labels"), object("attributes")],
+                        },
+                    ]
+                }
+            }
+            Self::Accepted => const { &[OPERATION] },
+            Self::Fetched => {
+                const {
+                    &[
+                        text("service_id"),
+                        text("plan_id"),
+                        text("dashboard_url"),
+                        object("parameters"),
+                        object("credentials"),
+                        text("syslog_drain_url"),
+                        text("route_service_url"),
+                        Member {
+                            name: "volume_mounts",
+                            types: &[JsonType::Array],
+                            within: &[],
+                        },
+                    ]
+                }
+            }
+        }
+    }
+
+    /// What is wrong with a body, line by line. Nothing if all is well.
+    pub(super) fn complaints(self, body: &Map<String, Value>) -> Option<String> {
+        let mut found = Vec::new();
+        look("#", body, self.members(), &mut found);
+        (!found.is_empty()).then(|| format!("\n{}", found.join("\n")))
+    }
+}
+
+fn look(path: &str, body: &Map<String, Value>, members: &[Member], found: &mut Vec<String>) {
+    for member in members {
+        let Some(value) = body.get(member.name) else {
+            continue;
+        };
+        let path = format!("{path}/{}", member.name);
+        if !member.types.iter().any(|wanted| wanted.admits(value)) {
+            found.push(wrong_type(&path, value, member.types));
+        } else if let Value::Object(inner) = value {
+            look(&path, inner, member.within, found);
+        } else if member.name == OPERATION.name
+            && value
+                .as_str()
+                .is_some_and(|text| text.chars().count() > OPERATION_LIMIT)
+        {
+            found.push(format!(
+                "The property '{path}' was not of a maximum string length of {OPERATION_LIMIT}"
+            ));
+        }
+    }
+}
+
+impl JsonType {
+    fn admits(self, value: &Value) -> bool {
+        match self {
+            Self::Object => value.is_object(),
+            Self::Array => value.is_array(),
+            Self::String => value.is_string(),
+            Self::Null => value.is_null(),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::String => "string",
+            Self::Null => "null",
+        }
+    }
+}
+
+fn wrong_type(path: &str, value: &Value, wanted: &[JsonType]) -> String {
+    let names: Vec<_> = wanted.iter().map(|wanted| wanted.name()).collect();
+    let must = match names.as_slice() {
+        [one] => format!("the following type: {one}"),
+        several => format!("one or more of the following types: {}", several.join(", ")),
+    };
+    format!(
+        "The property '{path}' of type {} did not match {must}",
+        type_name(value)
+    )
+}
+
+/// What a value is, as complaints call it.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_i64() || number.is_u64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_as_it_must_be_is_told_with_its_place() {
+        let body = json!({
+            "operation": null,
+            "dashboard_url": 7,
+            "metadata": {"labels": [], "attributes": {}},
+            "else": true,
+        });
+        let complaints = Shape::Instance
+            .complaints(body.as_object().unwrap())
+            .unwrap();
+        assert_eq!(
+            complaints,
+            "\nThe property '#/dashboard_url' of type integer did not match one or more of the following types: \
+             string, null\nThe property '#/operation' of type null did not match the following type: string\nThe \
+             property '#/metadata/labels' of type array did not match the following type: object"
+        );
+        let long = json!({"operation": "x".repeat(OPERATION_LIMIT + 1)});
+        let complaints = Shape::Accepted
+            .complaints(long.as_object().unwrap())
+            .unwrap();
+        assert_eq!(
+            complaints,
+            "\nThe property '#/operation' was not of a maximum string length of 10000"
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Labels and annotations of a resource.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What users and operators note on a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Metadata {
+    /// What `label_selector` looks at. A key may have a prefix: `example.com/tier`.
+    pub(crate) labels: BTreeMap<String, String>,
+    /// What no selector looks at. Those whose key has a prefix reach the brokers.
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+/// What is to become of labels and annotations: a value to set, or nothing to remove the key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MetadataChange {
+    #[serde(default)]
+    pub(crate) labels: BTreeMap<String, Option<String>>,
+    #[serde(default)]
+    pub(crate) annotations: BTreeMap<String, Option<String>>,
+}
+
+impl Metadata {
+    pub(crate) fn apply(&mut self, change: &MetadataChange) {
+        apply(&mut self.labels, &change.labels);
+        apply(&mut self.annotations, &change.annotations);
+    }
+
+    /// The annotations that brokers are told: those whose key has a prefix.
+    pub(crate) fn prefixed_annotations(&self) -> Map<String, Value> {
+        self.annotations
+            .iter()
+            .filter(|(key, _)| key.contains('/'))
+            .map(|(key, value)| (key.clone(), value.clone().into()))
+            .collect()
+    }
+}
+
+impl From<&MetadataChange> for Metadata {
+    fn from(change: &MetadataChange) -> Self {
+        let mut metadata = Self::default();
+        metadata.apply(change);
+        metadata
+    }
+}
+
+fn apply(there: &mut BTreeMap<String, String>, change: &BTreeMap<String, Option<String>>) {
+    for (key, value) in change {
+        match value {
+            Some(value) => {
+                there.insert(key.clone(), value.clone());
+            }
+            None => {
+                there.remove(key);
+            }
+        }
+    }
+}

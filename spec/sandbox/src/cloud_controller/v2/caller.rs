@@ -1,0 +1,39 @@
+//! Who sends a request to v2: the same callers, with errors in the form of v2.
+
+use std::{
+    future::{Ready, ready},
+    ops::Deref,
+};
+
+use actix_web::{FromRequest, HttpRequest, dev::Payload};
+
+use super::refusal::V2Refusal;
+use crate::cloud_controller::api::Caller;
+
+/// Somebody with a valid token.
+#[derive(Debug)]
+pub(super) struct V2Caller(Caller);
+
+impl Deref for V2Caller {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+impl V2Caller {
+    pub(super) fn must_be_admin(&self) -> Result<(), V2Refusal> {
+        Ok(self.0.must_be_admin()?)
+    }
+}
+
+impl FromRequest for V2Caller {
+    type Error = V2Refusal;
+    type Future = Ready<Result<Self, V2Refusal>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let caller = Caller::from_request(request, payload).into_inner();
+        ready(caller.map(Self).map_err(V2Refusal::from))
+    }
+}

@@ -1,0 +1,54 @@
+//! `/v2/info`, and what is there while v2 is off (`spec/contracts/platform-apis.md`, "Discovery").
+
+use actix_web::{
+    HttpResponse,
+    web::{self, Data, ServiceConfig, get, resource},
+};
+use serde_json::json;
+
+use super::{caller::V2Caller, ok};
+use crate::cloud_controller::{CloudController, era::ApiEra};
+
+/// The version of v2 that its last releases had.
+pub(crate) const V2_VERSION: &str = "2.293.0";
+
+pub(super) fn routes(era: ApiEra, app: &mut ServiceConfig) {
+    if era == ApiEra::V2GoneWithoutTrace {
+        app.service(resource("/info").route(web::to(disabled)));
+    } else {
+        app.service(resource("/info").route(get().to(info)));
+    }
+}
+
+/// What the front proxy answers on its own.
+pub(super) async fn disabled() -> HttpResponse {
+    HttpResponse::NotFound()
+        .content_type("text/html")
+        .body("V2 endpoints disabled")
+}
+
+async fn info(controller: Data<CloudController>, caller: Option<V2Caller>) -> HttpResponse {
+    let settings = &controller.0.settings;
+    let tells_version = settings.era.tells_v2_version();
+    let mut body = json!({
+        "name": "odb-sandbox",
+        "build": "",
+        "support": if tells_version { "" } else { "CF API v2 is disabled" },
+        "version": 0,
+        "description": "A foundation on one machine",
+        "authorization_endpoint": settings.uaa_url,
+        "token_endpoint": settings.uaa_url,
+        "min_cli_version": null,
+        "min_recommended_cli_version": null,
+        "app_ssh_endpoint": null,
+        "app_ssh_host_key_fingerprint": null,
+        "app_ssh_oauth_client": null,
+        "doppler_logging_endpoint": null,
+        "api_version": if tells_version { V2_VERSION } else { "" },
+        "osbapi_version": "2.15",
+    });
+    if let Some(user) = caller.and_then(|caller| caller.identity.user.clone()) {
+        body["user"] = user.into();
+    }
+    ok(&body)
+}

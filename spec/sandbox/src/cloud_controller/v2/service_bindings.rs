@@ -1,0 +1,379 @@
+//! Service bindings of v2: those of apps. Keys stand apart.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{Bytes, Data, Path, ServiceConfig, delete, get, post, resource},
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    JSON, V2Answer,
+    body::message,
+    caller::V2Caller,
+    created,
+    listing::{Resource, Row, V2Query, changed},
+    no_content,
+    refusal::V2Refusal,
+    service_instance_changes::patience,
+    service_instances::{self, last_operation},
+};
+use crate::cloud_controller::{
+    CloudController,
+    broker_client::Patience,
+    model::{
+        AppGuid, Binding, BindingGuid, BindingKey, BindingKind, Instance, JobOperation,
+        JobResource, Metadata, OperationKind, OperationState, Tables,
+    },
+    work::{FirstAnswer, Operation},
+};
+
+pub(super) const FIELDS: [&str; 3] = ["app_guid", "service_instance_guid", "name"];
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.service(
+        resource("/service_bindings")
+            .route(get().to(list))
+            .route(post().to(create)),
+    )
+    .service(
+        resource("/service_bindings/{guid}")
+            .route(get().to(one))
+            .route(delete().to(remove)),
+    )
+    .service(resource("/apps/{app}/service_bindings").route(get().to(of_app)))
+    .service(resource("/apps/{app}/service_bindings/{guid}").route(delete().to(remove_of_app)));
+}
+
+async fn list(
+    controller: Data<CloudController>,
+    caller: V2Caller,
+    request: HttpRequest,
+) -> V2Answer {
+    let query = V2Query::of(&request, &FIELDS)?;
+    controller.0.state.read(|tables| {
+        let rows = tables
+            .bindings
+            .values()
+            .filter(|row| is_app_binding(row) && sees(tables, &caller, row))
+            .map(|binding| row(tables, &caller, binding));
+        Ok(query.answer(rows))
+    })
+}
+
+async fn of_app(
+    controller: Data<CloudController>,
+    caller: V2Caller,
+    request: HttpRequest,
+    app: Path<String>,
+) -> V2Answer {
+    let query = V2Query::of(&request, &FIELDS)?;
+    controller.0.state.read(|tables| {
+        let app = AppGuid::given(&app);
+        let seen = tables
+            .apps
+            .get(&app)
+            .is_some_and(|row| caller.sees_space(tables, &row.space));
+        if !seen {
+            return Err(V2Refusal::no_such_app(app.as_str()));
+        }
+        let of_app = tables.bindings.with(BindingKey::App(app));
+        Ok(query.answer(of_app.map(|binding| row(tables, &caller, binding))))
+    })
+}
+
+async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<String>) -> V2Answer {
+    controller.0.state.read(|tables| {
+        let row = visible(tables, &caller, &guid)?;
+        Ok(binding(tables, &caller, row).answer())
+    })
+}
+
+#[derive(Deserialize)]
+struct Create {
+    service_instance_guid: String,
+    app_guid: String,
+    name: Option<String>,
+    parameters: Option<Map<String, Value>>,
+}
+
+async fn create(
+    controller: Data<CloudController>,
+    caller: V2Caller,
+    request: HttpRequest,
+    body: Bytes,
+) -> V2Answer {
+    let wanted: Create = message(&body)?;
+    let app = AppGuid::given(&wanted.app_guid);
+    let (operation, guid) = controller.0.state.change(|tables| {
+        if !tables.apps.contains_key(&app) {
+            return Err(V2Refusal::no_such_app(&wanted.app_guid));
+        }
+        let instance = bindable(tables, &caller, &wanted.service_instance_guid)?.clone();
+        let kind = BindingKind::App(app);
+        if tables
+            .bindings_of(&instance.guid)
+            .any(|binding| binding.kind == kind)
+        {
+            return Err(V2Refusal::binding_taken(""));
+        }
+        Ok(added(
+            &controller,
+            tables,
+            &caller,
+            &instance,
+            wanted.name,
+            kind,
+        ))
+    })?;
+    let answer = operation
+        .bind_and_wait(guid.clone(), wanted.parameters, patience(&request))
+        .await;
+    bound(&controller, &guid, answer, |tables, row| {
+        binding(tables, &caller, row).presented()
+    })
+}
+
+/// An instance that the caller may bind now.
+pub(super) fn bindable<'a>(
+    tables: &'a Tables,
+    caller: &V2Caller,
+    guid: &str,
+) -> Result<&'a Instance, V2Refusal> {
+    let instance = service_instances::visible(tables, caller, guid)?;
+    caller
+        .permissions(tables)
+        .must_write(tables, &instance.space)?;
+    if instance.last_operation.is_running() {
+        return Err(V2Refusal::in_progress(&instance.name));
+    }
+    let is_bindable = tables
+        .plan_of(instance)
+        .is_some_and(|plan| tables.is_bindable(plan));
+    if is_bindable {
+        Ok(instance)
+    } else {
+        Err(V2Refusal::unbindable(""))
+    }
+}
+
+/// Writes a new binding down whose broker is about to be called.
+pub(super) fn added(
+    controller: &CloudController,
+    tables: &mut Tables,
+    caller: &V2Caller,
+    instance: &Instance,
+    name: Option<String>,
+    kind: BindingKind,
+) -> (Operation, BindingGuid) {
+    let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
+    let job = match kind {
+        BindingKind::App(_) => JobOperation::CreateBinding,
+        BindingKind::Key => JobOperation::CreateKey,
+        BindingKind::Route(_) => JobOperation::CreateRouteBinding,
+    };
+    let now = Timestamp::now();
+    let row = Binding {
+        guid: BindingGuid::random(),
+        instance: instance.guid.clone(),
+        name,
+        kind,
+        details: None,
+        metadata: Metadata::default(),
+        last_operation: last_operation.clone(),
+        created_at: now,
+        updated_at: now,
+    };
+    let guid = row.guid.clone();
+    tables.bindings.insert(guid.clone(), row);
+    let resource = JobResource::Binding(guid.clone());
+    let operation = controller.begun(tables, job, resource, &last_operation, caller);
+    (operation, guid)
+}
+
+/// 201 when it is there, 202 when the broker is at it. What was refused leaves no row.
+pub(super) fn bound(
+    controller: &CloudController,
+    guid: &BindingGuid,
+    answer: Option<FirstAnswer>,
+    present: impl FnOnce(&Tables, &Binding) -> Value,
+) -> V2Answer {
+    let shown = || {
+        controller.0.state.read(|tables| {
+            let row = tables.bindings.get(guid);
+            let row = row.ok_or_else(|| V2Refusal::no_such_binding(guid.as_str()))?;
+            Ok::<_, V2Refusal>(present(tables, row))
+        })
+    };
+    match answer {
+        Some(FirstAnswer::Done) => Ok(created(&shown()?)),
+        Some(FirstAnswer::Begun) => Ok(HttpResponse::Accepted()
+            .content_type(JSON)
+            .body(shown()?.to_string())),
+        Some(FirstAnswer::Refused(failure)) => {
+            controller.0.state.change(|tables| {
+                tables.bindings.remove(guid);
+            });
+            Err(V2Refusal::broker(&failure, None))
+        }
+        None => Err(V2Refusal::stopping("")),
+    }
+}
+
+async fn remove(
+    controller: Data<CloudController>,
+    caller: V2Caller,
+    request: HttpRequest,
+    guid: Path<String>,
+) -> V2Answer {
+    let patience = patience(&request);
+    removed(&controller, &caller, &guid, patience, |tables, guid| {
+        visible(tables, &caller, guid)
+    })
+    .await
+}
+
+async fn remove_of_app(
+    controller: Data<CloudController>,
+    caller: V2Caller,
+    path: Path<(String, String)>,
+) -> V2Answer {
+    let (app, guid) = path.into_inner();
+    let of_app = BindingKind::App(AppGuid::given(&app));
+    removed(
+        &controller,
+        &caller,
+        &guid,
+        Patience::Synchronous,
+        |tables, guid| {
+            let row = visible(tables, &caller, guid)?;
+            if row.kind == of_app {
+                Ok(row)
+            } else {
+                Err(V2Refusal::no_such_binding(guid))
+            }
+        },
+    )
+    .await
+}
+
+/// Has the broker delete a binding and waits for its answer.
+pub(super) async fn removed(
+    controller: &CloudController,
+    caller: &V2Caller,
+    guid: &str,
+    patience: Patience,
+    find: impl for<'a> FnOnce(&'a Tables, &str) -> Result<&'a Binding, V2Refusal>,
+) -> V2Answer {
+    let (operation, guid, name) = controller.0.state.change(|tables| {
+        let row = find(tables, guid)?;
+        let instance = tables.instances.get(&row.instance);
+        let name = instance.map_or_else(String::new, |instance| instance.name.clone());
+        if let Some(space) = tables.space_of(row) {
+            caller.permissions(tables).must_operate(tables, space)?;
+        }
+        if row.last_operation.is_running()
+            || instance.is_some_and(|instance| instance.last_operation.is_running())
+        {
+            return Err(V2Refusal::in_progress(&name));
+        }
+        let job = match row.kind {
+            BindingKind::App(_) => JobOperation::DeleteBinding,
+            BindingKind::Key => JobOperation::DeleteKey,
+            BindingKind::Route(_) => JobOperation::DeleteRouteBinding,
+        };
+        let guid = row.guid.clone();
+        // The row keeps its last operation until the broker has taken the delete.
+        let last_operation = tables.operation(OperationKind::Delete, OperationState::InProgress);
+        let resource = JobResource::Binding(guid.clone());
+        let operation = controller.begun(tables, job, resource, &last_operation, caller);
+        Ok((operation, guid, name))
+    })?;
+    match operation.unbind_and_wait(guid, patience).await {
+        Some(FirstAnswer::Done) => Ok(no_content()),
+        Some(FirstAnswer::Begun) => Ok(HttpResponse::Accepted().content_type(JSON).body("{}")),
+        Some(FirstAnswer::Refused(failure)) => Err(V2Refusal::broker(&failure, Some(&name))),
+        None => Err(V2Refusal::stopping("")),
+    }
+}
+
+fn visible<'a>(
+    tables: &'a Tables,
+    caller: &V2Caller,
+    guid: &str,
+) -> Result<&'a Binding, V2Refusal> {
+    tables
+        .bindings
+        .get(&BindingGuid::given(guid))
+        .filter(|row| is_app_binding(row) && sees(tables, caller, row))
+        .ok_or_else(|| V2Refusal::no_such_binding(guid))
+}
+
+fn is_app_binding(binding: &Binding) -> bool {
+    matches!(binding.kind, BindingKind::App(_))
+}
+
+pub(super) fn sees(tables: &Tables, caller: &V2Caller, binding: &Binding) -> bool {
+    caller.permissions(tables).sees_binding(tables, binding)
+}
+
+/// The credentials, for those who may see them.
+pub(super) fn credentials(tables: &Tables, caller: &V2Caller, binding: &Binding) -> Value {
+    let details = binding.details.as_ref();
+    let given = details.and_then(|details| details.get("credentials").cloned());
+    let may = tables
+        .space_of(binding)
+        .is_some_and(|space| caller.permissions(tables).sees_secrets(space));
+    if may {
+        given.unwrap_or_else(|| json!({}))
+    } else {
+        json!({"redacted_message": "[PRIVATE DATA HIDDEN]"})
+    }
+}
+
+pub(super) fn row(tables: &Tables, caller: &V2Caller, row: &Binding) -> Row {
+    let app = match &row.kind {
+        BindingKind::App(app) => vec![app.to_string()],
+        BindingKind::Key | BindingKind::Route(_) => Vec::new(),
+    };
+    Row {
+        resource: binding(tables, caller, row),
+        fields: vec![
+            ("app_guid", app),
+            ("service_instance_guid", vec![row.instance.to_string()]),
+            ("name", row.name.iter().cloned().collect()),
+        ],
+    }
+}
+
+fn binding(tables: &Tables, caller: &V2Caller, binding: &Binding) -> Resource {
+    let url = format!("/v2/service_bindings/{}", binding.guid);
+    let app = match &binding.kind {
+        BindingKind::App(app) => Some(app),
+        BindingKind::Key | BindingKind::Route(_) => None,
+    };
+    let detail = |name: &str| binding.details.as_ref()?.get(name).cloned();
+    let entity = json!({
+        "app_guid": app,
+        "service_instance_guid": binding.instance,
+        "credentials": credentials(tables, caller, binding),
+        "binding_options": {},
+        "gateway_data": null,
+        "gateway_name": "",
+        "syslog_drain_url": detail("syslog_drain_url"),
+        "volume_mounts": detail("volume_mounts").unwrap_or_else(|| json!([])),
+        "name": binding.name,
+        "last_operation": last_operation(&binding.last_operation),
+        "app_url": app.map(|app| format!("/v2/apps/{app}")),
+        "service_instance_url": format!("/v2/service_instances/{}", binding.instance),
+        "service_binding_parameters_url": format!("{url}/parameters"),
+    });
+    Resource {
+        guid: binding.guid.to_string(),
+        created_at: binding.created_at,
+        updated_at: changed(binding.created_at, binding.updated_at),
+        entity,
+        url,
+    }
+}

@@ -1,0 +1,50 @@
+//! Waiting for a broker's first answer. Jobs of v3 wait for nobody; v2 answers its own request with it.
+
+use tokio::sync::oneshot;
+
+use crate::cloud_controller::broker_client::{BrokerFailure, Patience};
+
+/// What a broker answered at first.
+#[derive(Debug)]
+pub(crate) enum FirstAnswer {
+    Done,
+    /// The broker is at it, and asked how far it is.
+    Begun,
+    Refused(BrokerFailure),
+}
+
+/// How a broker is asked, and who wants to hear its first answer.
+pub(super) struct Asker {
+    pub(super) patience: Patience,
+    told: Option<oneshot::Sender<FirstAnswer>>,
+}
+
+impl Asker {
+    /// A job: it lets the broker take its time and reports to nobody.
+    pub(super) fn job() -> Self {
+        Self {
+            patience: Patience::Asynchronous,
+            told: None,
+        }
+    }
+
+    /// A request that waits for the answer. The work goes on when nobody waits any more.
+    pub(super) fn request(patience: Patience) -> (Self, oneshot::Receiver<FirstAnswer>) {
+        let (told, answer) = oneshot::channel();
+        (
+            Self {
+                patience,
+                told: Some(told),
+            },
+            answer,
+        )
+    }
+
+    /// Passes the answer on. Later ones are of no interest.
+    pub(super) fn hears(&mut self, answer: FirstAnswer) {
+        if let Some(told) = self.told.take() {
+            // Whoever asked may have gone.
+            let _ = told.send(answer);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `odb-sandbox env`: what shells and command lines need.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use rustix::fs::{FileType, Mode, fstat};
+use secrecy::ExposeSecret;
+
+use crate::foundation::{DESCRIPTION_FILE, Description};
+
+/// Prints what the command lines `bosh`, `credhub`, `cf` and `uaa` need, for `eval "$(odb-sandbox env)"`.
+#[derive(Debug, Args)]
+pub struct EnvArgs {
+    /// The `foundation.json` that `odb-sandbox up` wrote.
+    #[arg(
+        long,
+        env = "ODB_FOUNDATION",
+        value_name = "FILE",
+        default_value = "foundation.json"
+    )]
+    foundation: PathBuf,
+    /// The state folder that holds it.
+    #[arg(long, value_name = "DIR", conflicts_with = "foundation")]
+    state: Option<PathBuf>,
+    /// Whose credentials.
+    #[arg(long = "as", value_enum, value_name = "WHO", default_value_t)]
+    who: Who,
+    /// Print even into a file that other users of the machine can read.
+    #[arg(long)]
+    readable_by_others: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Who {
+    /// Those who may do everything.
+    #[default]
+    Admin,
+    /// The client of the broker's team, and the user who orders services.
+    Developer,
+}
+
+impl EnvArgs {
+    /// Does what the arguments say.
+    pub fn run(self) -> anyhow::Result<()> {
+        if !self.readable_by_others && others_can_read(&io::stdout())? {
+            bail!(
+                "the output goes into a file that others can read, and there are secrets in it; \
+                 `umask 077` makes files that they cannot, --readable-by-others prints all the same"
+            );
+        }
+        let file = match self.state {
+            Some(state) => state.join(DESCRIPTION_FILE),
+            None => self.foundation,
+        };
+        let file = std::path::absolute(file)?;
+        let description = Description::read(&file)?;
+        let text = exports(&file, &description, self.who);
+        match io::stdout().lock().write_all(text.as_bytes()) {
+            // Whoever closed the pipe has read enough.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Pipes and terminals belong to whoever has them; files outlive the moment.
+fn others_can_read(out: &io::Stdout) -> io::Result<bool> {
+    let status = fstat(out)?;
+    let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+    let others = Mode::RGRP | Mode::ROTH;
+    Ok(is_file && Mode::from_raw_mode(status.st_mode).intersects(others))
+}
+
+fn exports(file: &Path, description: &Description, who: Who) -> String {
+    let (director, cloud_controller) = (&description.director, &description.cloud_controller);
+    let (client, user) = match who {
+        Who::Admin => (&director.admin_client, &cloud_controller.admin_user),
+        Who::Developer => (&director.team_client, &cloud_controller.user),
+    };
+    let authority = description.ca_certificate.to_string_lossy();
+    let cf_home = file.with_file_name("cf-home");
+    let (file, cf_home) = (file.to_string_lossy(), cf_home.to_string_lossy());
+    let mut variables = vec![
+        ("ODB_FOUNDATION", &*file),
+        ("BOSH_ENVIRONMENT", &director.url),
+        ("BOSH_CLIENT", &client.id),
+        ("BOSH_CLIENT_SECRET", client.secret.expose_secret()),
+        ("BOSH_CA_CERT", &authority),
+        ("CF_HOME", &*cf_home),
+        ("CF_USERNAME", &user.name),
+        ("CF_PASSWORD", user.password.expose_secret()),
+    ];
+    if let Some(credhub) = &director.credhub {
+        let client = match who {
+            Who::Admin => &credhub.admin_client,
+            Who::Developer => &credhub.client,
+        };
+        variables.extend([
+            ("CREDHUB_SERVER", &*credhub.url),
+            ("CREDHUB_CLIENT", &client.id),
+            ("CREDHUB_SECRET", client.secret.expose_secret()),
+            ("CREDHUB_CA_CERT", &authority),
+        ]);
+    }
+    let mut text = String::new();
+    for (name, value) in variables {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "export {name}={}", quoted(value));
+    }
+    let _ = write!(
+        text,
+        "# cf has no variable for the authority: export SSL_CERT_FILE={authority}\n\
+         # Then: cf api {} && cf auth && cf target -o {} -s {}\n\
+         # UAA of the Director: uaa target {} --ca-cert {authority}\n",
+        cloud_controller.url,
+        quoted(&cloud_controller.organization.name),
+        quoted(&cloud_controller.space.name),
+        director.uaa_url,
+        authority = quoted(&authority),
+    );
+    text
+}
+
+/// As a POSIX shell takes it for one word, whatever is in it.
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_a_quoted_value_as_it_is() {
+        assert_eq!(quoted("plain"), "'plain'");
+        assert_eq!(quoted("it's $HOME `x`"), r"'it'\''s $HOME `x`'");
+    }
+}

@@ -1,0 +1,20 @@
+//! The commands of `odb-sandbox` that look after a foundation that runs (`docs/sandbox.md`).
+//!
+//! | module | command |
+//! | --- | --- |
+//! | `fault` | `fault add`, `fault list`, `fault clear` |
+//! | `environment` | `env` |
+//! | `reset` | `reset` |
+//! | `seed` | `seed` |
+//! | `remote` | how they reach the foundation |
+
+mod environment;
+mod fault;
+mod remote;
+mod reset;
+mod seed;
+
+pub use environment::EnvArgs;
+pub use fault::FaultArgs;
+pub use reset::ResetArgs;
+pub use seed::SeedArgs;

@@ -1,0 +1,36 @@
+//! `/deployments/NAME/processes` and `/names/NAME`: where the VMs of deployments are, and what runs on them.
+
+use actix_web::{
+    Responder,
+    web::{self, Data, Json, Path, ServiceConfig},
+};
+use serde_json::{Value, json};
+
+use super::{Control, refusal::Refusal};
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.service(web::resource("/deployments/{name}/processes").route(web::get().to(processes)))
+        .service(web::resource("/names/{name}").route(web::get().to(resolve)));
+}
+
+/// Of every VM, whether or not its agent answers.
+async fn processes(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Refusal> {
+    let levers = &control.levers;
+    let vms = levers.director.deployed_vms(&name);
+    let vms = vms.ok_or_else(|| Refusal::not_found("deployment", &*name))?;
+    let views = vms.iter().map(|deployed| {
+        json!({
+            "instance": deployed.instance,
+            "vm_cid": deployed.vm,
+            "processes": levers.cpi.processes(&deployed.vm),
+        })
+    });
+    Ok(Json(views.collect::<Vec<Value>>()))
+}
+
+/// As BOSH DNS would. A name that nothing has stands for no address.
+async fn resolve(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Refusal> {
+    let addresses = control.levers.director.resolve(&name);
+    let addresses = addresses.map_err(|error| Refusal::bad(&error))?;
+    Ok(Json(json!({"name": *name, "addresses": addresses})))
+}

@@ -1,0 +1,63 @@
+//! `/faults`: faults of servers.
+
+use actix_web::{
+    HttpResponse, Responder,
+    http::header::LOCATION,
+    web::{self, Data, Json, Path, ServiceConfig},
+};
+
+use super::{Control, refusal::Refusal};
+use crate::faults::{AddFaultError, Fault, FaultId, SetFault};
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.service(
+        web::resource("/faults")
+            .route(web::get().to(list))
+            .route(web::post().to(add))
+            .route(web::delete().to(clear_all)),
+    )
+    .service(
+        web::resource("/faults/{id}")
+            .route(web::get().to(show))
+            .route(web::delete().to(clear)),
+    );
+}
+
+async fn list(control: Data<Control>) -> impl Responder {
+    Json(control.levers.faults.list())
+}
+
+async fn add(control: Data<Control>, fault: Json<Fault>) -> Result<HttpResponse, Refusal> {
+    let set = control.levers.faults.add(fault.into_inner())?;
+    Ok(HttpResponse::Created()
+        .insert_header((LOCATION, format!("/faults/{}", set.id)))
+        .json(set))
+}
+
+async fn show(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Refusal> {
+    let found = control.levers.faults.get(*id);
+    found.map(Json).ok_or_else(|| no_fault(*id))
+}
+
+/// Answers with what was cleared: how often it has struck is known for the last time.
+async fn clear(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Refusal> {
+    let cleared = control.levers.faults.clear(*id);
+    cleared.map(Json).ok_or_else(|| no_fault(*id))
+}
+
+async fn clear_all(control: Data<Control>) -> impl Responder {
+    Json(control.levers.faults.clear_all())
+}
+
+fn no_fault(id: FaultId) -> Refusal {
+    Refusal::not_found("fault", &id)
+}
+
+impl From<AddFaultError> for Refusal {
+    fn from(error: AddFaultError) -> Self {
+        match error {
+            AddFaultError::Unusable(error) => Self::bad(&error),
+            AddFaultError::TooMany => Self::Conflict(error.to_string()),
+        }
+    }
+}

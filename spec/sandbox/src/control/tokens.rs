@@ -1,0 +1,89 @@
+//! `/tokens/SERVER`: how long tokens live, which of them are good for nothing, and by which key they are signed.
+
+use std::time::Duration;
+
+use actix_web::{
+    Responder,
+    web::{self, Data, Json, Path, ServiceConfig},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Control, refusal::Refusal};
+use crate::{
+    durations,
+    faults::ServerName,
+    uaa::{SigningAlgorithm, TokenLives, Tokens, Uaa},
+};
+
+/// How long tokens live from now on.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lives {
+    #[serde(with = "durations")]
+    access: Duration,
+    #[serde(with = "durations")]
+    refresh: Duration,
+}
+
+/// Which tokens are withdrawn: those of a client, or all.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Withdrawn {
+    client: Option<String>,
+}
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.service(web::resource("/tokens/{server}/lives").route(web::put().to(set_lives)))
+        .service(web::resource("/tokens/{server}").route(web::delete().to(withdraw)))
+        .service(web::resource("/tokens/{server}/key").route(web::post().to(rotate_key)));
+}
+
+async fn set_lives(
+    control: Data<Control>,
+    server: Path<ServerName>,
+    lives: Json<Lives>,
+) -> Result<impl Responder, Refusal> {
+    let Lives { access, refresh } = lives.into_inner();
+    let lives = TokenLives { access, refresh };
+    uaa(&control, *server)?.set_token_lives(lives);
+    Ok(Json(json!({})))
+}
+
+/// The answers of all who check them are as to a token whose key is gone.
+async fn withdraw(
+    control: Data<Control>,
+    server: Path<ServerName>,
+    withdrawn: web::Query<Withdrawn>,
+) -> Result<impl Responder, Refusal> {
+    let tokens = match withdrawn.into_inner().client {
+        Some(client) => Tokens::OfClient(client),
+        None => Tokens::All,
+    };
+    uaa(&control, *server)?.revoke_tokens(&tokens);
+    Ok(Json(json!({})))
+}
+
+/// Servers that look keys up go on as before; the Director keeps the one that it was configured with.
+async fn rotate_key(
+    control: Data<Control>,
+    server: Path<ServerName>,
+) -> Result<impl Responder, Refusal> {
+    let uaa = uaa(&control, *server)?.clone();
+    let rotated = web::block(move || uaa.rotate_key(SigningAlgorithm::Rs256)).await;
+    match rotated {
+        Ok(Ok(key)) => Ok(Json(json!({"key": key}))),
+        Ok(Err(error)) => Err(Refusal::Conflict(error.to_string())),
+        Err(error) => Err(Refusal::Conflict(error.to_string())),
+    }
+}
+
+fn uaa(control: &Control, server: ServerName) -> Result<&Uaa, Refusal> {
+    match server {
+        ServerName::BoshUaa => Ok(&control.levers.bosh_uaa),
+        ServerName::CfUaa => Ok(&control.levers.cf_uaa),
+        _ => Err(Refusal::Bad(
+            "only `bosh-uaa` and `cf-uaa` give out tokens".to_owned(),
+        )),
+    }
+}

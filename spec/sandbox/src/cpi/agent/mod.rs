@@ -1,0 +1,116 @@
+//! Agents: the one way to what runs on a VM. A call to an agent that is dead ends in [`Unresponsive`] when its time is
+//! up (`spec/contracts/director-api.md`, "Deploying": 45 s, and 15 s for a look at the state).
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `jobs` | writes the files of jobs, starts and stops their processes, runs their scripts and errands |
+//! | `state` | tells how VM and processes do |
+
+mod jobs;
+mod state;
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
+
+pub use self::{
+    jobs::{ErrandError, ScriptError, StartError},
+    state::{
+        AgentState, CpuShare, DiskUse, Disks, JobState, MemoryUse, ProcessCpu, ProcessMemory,
+        ProcessView, Uptime, Vitals,
+    },
+};
+use super::{Cpi, Vm, table::Condition};
+
+/// The agent of one VM.
+#[derive(Clone, Copy)]
+pub struct Agent<'a> {
+    cpi: &'a Cpi,
+    vm: &'a Vm,
+}
+
+/// How long a dead agent is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentTimeouts {
+    /// By a call that wants something done.
+    pub call: Duration,
+    /// By a call that wants to know how the VM does.
+    pub state: Duration,
+}
+
+/// An agent did not answer in time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("agent `{agent_id}` did not answer `{method}` after {} seconds", after.as_secs())]
+pub struct Unresponsive {
+    /// What was called, in the protocol's name.
+    pub method: &'static str,
+    /// Which agent.
+    pub agent_id: Uuid,
+    /// How long it was waited for.
+    pub after: Duration,
+}
+
+/// A call to an agent failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError<E: std::error::Error + 'static> {
+    /// There was no answer.
+    #[error(transparent)]
+    Unresponsive(#[from] Unresponsive),
+    /// The agent tried, and could not do it.
+    #[error(transparent)]
+    Failed(E),
+}
+
+impl Default for AgentTimeouts {
+    fn default() -> Self {
+        Self {
+            call: Duration::from_secs(45),
+            state: Duration::from_secs(15),
+        }
+    }
+}
+
+impl Cpi {
+    /// The agent of a VM.
+    pub fn agent<'a>(&'a self, vm: &'a Vm) -> Agent<'a> {
+        Agent { cpi: self, vm }
+    }
+}
+
+impl Agent<'_> {
+    /// Whether the agent answers.
+    pub async fn ping(&self) -> Result<(), Unresponsive> {
+        self.reach("ping", self.cpi.agent_timeouts().call).await
+    }
+
+    /// Returns once the agent answers. One that is dead may be revived while it is waited for.
+    async fn reach(&self, method: &'static str, after: Duration) -> Result<(), Unresponsive> {
+        let deadline = Instant::now() + after;
+        loop {
+            let revived = self.cpi.inner.revived.notified();
+            if self.answers() {
+                return Ok(());
+            }
+            if timeout_at(deadline, revived).await.is_err() {
+                return Err(Unresponsive {
+                    method,
+                    agent_id: self.vm.agent_id,
+                    after,
+                });
+            }
+        }
+    }
+
+    async fn call(&self, method: &'static str) -> Result<(), Unresponsive> {
+        self.reach(method, self.cpi.agent_timeouts().call).await
+    }
+
+    fn answers(&self) -> bool {
+        let condition = |row: &super::table::VmRow| row.condition == Condition::Well;
+        self.cpi
+            .inner
+            .vms
+            .read(|rows| rows.get(&self.vm.cid).is_some_and(condition))
+    }
+}

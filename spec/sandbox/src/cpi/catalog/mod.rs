@@ -1,0 +1,256 @@
+//! The job catalog: what jobs the sandbox knows, read from a folder with a folder per job.
+//!
+//! `job_file` reads and checks one `job.yml`; what is here is what the rest of the CPI works with.
+
+mod job_file;
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use odb_adapter_sdk::yaml;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{JobName, ProcessName};
+
+/// The jobs that the sandbox can run. Each is a folder with a `job.yml` and its templates.
+#[derive(Clone, Debug, Default)]
+pub struct JobCatalog {
+    jobs: BTreeMap<JobName, Arc<Job>>,
+}
+
+/// A job as a release would bring it: properties, links, templates, and what is run.
+#[derive(Debug)]
+pub struct Job {
+    /// The job's name, which is also its folder's.
+    pub name: JobName,
+    /// The links that it provides.
+    pub provides: Vec<Provided>,
+    /// The links that it needs.
+    pub consumes: Vec<Consumed>,
+    /// The properties that it declares, by dotted path. Only these reach its templates.
+    pub properties: BTreeMap<String, Property>,
+    /// The files that are rendered into the job's folder.
+    pub templates: Vec<Template>,
+    /// What its programs need of the machine.
+    pub requirements: Requirements,
+    /// Programs that run to their end at certain moments of the job's life.
+    pub scripts: BTreeMap<Script, Program>,
+    /// The processes that live as long as the job is started.
+    pub processes: Vec<Process>,
+    /// What is run when the job is asked for as an errand (`bin/run` in a release).
+    pub errand: Option<Program>,
+}
+
+/// What a job's programs need of the machine.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Requirements {
+    /// Folders in which programs are looked for before the `PATH`. A `*` stands for any name; of several folders the one
+    /// with the highest number comes first.
+    pub search: Vec<String>,
+    /// The Debian packages that bring the programs.
+    pub packages: Vec<String>,
+    /// Whether the programs run as root.
+    pub as_root: AsRoot,
+}
+
+/// Whether a job's programs run as root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AsRoot {
+    /// They do.
+    #[default]
+    Accepted,
+    /// They refuse to.
+    Refused,
+}
+
+/// A moment in a job's life at which a program of its own may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Script {
+    /// Before its processes are started.
+    PreStart,
+    /// After they all run.
+    PostStart,
+    /// Before they are drained.
+    PreStop,
+    /// Before they are stopped.
+    Drain,
+    /// After they were stopped.
+    PostStop,
+}
+
+/// A long-lived process.
+#[derive(Debug)]
+pub struct Process {
+    /// The name under which it is listed.
+    pub name: ProcessName,
+    /// The program and its arguments, each a template.
+    pub command: Vec<String>,
+    /// The TCP port on which the process listens once it is ready, a template.
+    pub port: String,
+    /// A program and its arguments, each a template, that exits with 0 once the process does its work.
+    pub ready_check: Option<Vec<String>>,
+    /// How long it may take until the port is open and the check passes.
+    pub ready_within: Duration,
+    /// How it is asked to end.
+    pub stop_signal: StopSignal,
+    /// How long it may take to end when asked to, before it is killed.
+    pub stop_within: Duration,
+}
+
+/// The signal that asks a process to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StopSignal {
+    /// `SIGTERM`.
+    #[default]
+    Term,
+    /// `SIGINT`.
+    Int,
+    /// `SIGQUIT`.
+    Quit,
+}
+
+/// A program that runs to its end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Program {
+    /// The program and its arguments; in the catalog each is a template.
+    pub command: Vec<String>,
+    /// How long it may run before it is killed.
+    pub timeout: Duration,
+}
+
+/// A file that is rendered into the job's folder.
+#[derive(Debug)]
+pub struct Template {
+    /// The name of the rendered file.
+    pub to: String,
+    /// Its permissions.
+    pub mode: u32,
+    /// The template's text (Tera).
+    pub text: String,
+}
+
+/// A link that a job provides.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provided {
+    /// The link's name.
+    pub name: String,
+    /// The link's type, by which consumers find it.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The properties, by dotted path, that consumers see.
+    #[serde(default)]
+    pub properties: Vec<String>,
+}
+
+/// A link that a job needs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Consumed {
+    /// The name under which templates find it.
+    pub name: String,
+    /// The link's type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whether the job does without when there is none.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// A property that a job declares.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Property {
+    /// What it means.
+    pub description: String,
+    /// Its value where the manifest has none.
+    #[serde(default)]
+    pub default: Option<Value>,
+}
+
+/// The job catalog cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A file or folder cannot be read.
+    #[error("could not read `{path}`")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A `job.yml` is no YAML, or has an unknown or missing key.
+    #[error("`{path}` is not a job of the catalog")]
+    Parse {
+        /// Which.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: yaml::Error,
+    },
+    /// A `job.yml` has the right keys, but they contradict each other.
+    #[error("`{path}` {fault}")]
+    Contradiction {
+        /// Which.
+        path: PathBuf,
+        /// The contradiction.
+        fault: String,
+    },
+}
+
+impl JobCatalog {
+    /// Reads every folder in `folder` as a job.
+    pub fn load(folder: &Path) -> Result<Self, CatalogError> {
+        let cannot_read = |source| CatalogError::Read {
+            path: folder.to_owned(),
+            source,
+        };
+        let mut jobs = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(cannot_read)? {
+            let path = entry.map_err(cannot_read)?.path();
+            if path.is_dir() {
+                let job = job_file::read(&path)?;
+                jobs.insert(job.name.clone(), Arc::new(job));
+            }
+        }
+        Ok(Self { jobs })
+    }
+
+    /// The job of this name.
+    pub fn job(&self, name: &str) -> Option<&Arc<Job>> {
+        self.jobs.get(name)
+    }
+
+    /// The names of all jobs, in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &JobName> {
+        self.jobs.keys()
+    }
+}
+
+impl Job {
+    /// Whether this job is run on demand (`bin/run` in a release).
+    pub fn is_errand(&self) -> bool {
+        self.errand.is_some()
+    }
+}
+
+impl std::fmt::Display for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::PreStart => "pre-start",
+            Self::PostStart => "post-start",
+            Self::PreStop => "pre-stop",
+            Self::Drain => "drain",
+            Self::PostStop => "post-stop",
+        })
+    }
+}

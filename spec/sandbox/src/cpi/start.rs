@@ -1,0 +1,190 @@
+//! Sets the CPI up, and takes over from an earlier sandbox: its VMs, its disks, and the processes that still run.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use tokio::{runtime::Handle, sync::Notify};
+
+use super::{
+    AddressPool, AgentTimeouts, Cpi, Inner, JobCatalog, JobUserError, LeftoverError, NotToBeLent,
+    Processes, VmCid, disks_folder,
+    leftovers::{end_processes, remove_entries},
+    process::Process,
+    program::Programs,
+    table::{Condition, DiskTable, VmRow, VmTable, Wanted},
+    user::JobUser,
+    vms_folder,
+};
+use crate::store::{Store, StoreError};
+
+/// What a CPI is set up with.
+#[derive(Clone, Debug)]
+pub struct CpiSettings {
+    /// The jobs that VMs can run.
+    pub catalog: JobCatalog,
+    /// The folder for VMs and disks.
+    pub folder: PathBuf,
+    /// The addresses for VMs.
+    pub addresses: AddressPool,
+    /// Whether VMs have processes.
+    pub processes: Processes,
+    /// As whom processes run, which takes root; or else as the calling user.
+    pub job_user: Option<String>,
+    /// How long dead agents are waited for.
+    pub agent_timeouts: AgentTimeouts,
+}
+
+/// The CPI cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum CpiError {
+    /// The state folder cannot be made or used.
+    #[error("could not use the folder `{folder}`")]
+    Folder {
+        /// Which.
+        folder: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// What is remembered cannot be read.
+    #[error("could not read which VMs there are")]
+    Store(#[from] StoreError),
+    /// What an earlier sandbox left running could not be ended.
+    #[error("could not clean up after an earlier sandbox")]
+    Leftovers(#[from] LeftoverError),
+    /// A VM of an earlier sandbox has an address that cannot be had now.
+    #[error(
+        "could not give VM `{vm}` its address back; start with the same net, with or without processes as before"
+    )]
+    Address {
+        /// Which VM.
+        vm: VmCid,
+        /// Why.
+        #[source]
+        source: NotToBeLent,
+    },
+    /// Processes cannot run as the user that was asked for.
+    #[error("processes cannot run as the job user")]
+    User(#[from] JobUserError),
+}
+
+/// Ends all processes that a sandbox left running in this state folder, and removes its VMs and disks. Blocks until that
+/// is done. No sandbox may be using the folder.
+pub fn remove_state(folder: &Path) -> Result<(), LeftoverError> {
+    // A folder that is not there is shown by no process.
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    end_processes(&vms_folder(&folder), |_| false)?;
+    for part in [vms_folder(&folder), disks_folder(&folder)] {
+        remove_entries(&part, |_| false)?;
+    }
+    Ok(())
+}
+
+/// Makes the folders. Returns the state folder as `/proc` shows it, without links in its path.
+fn prepare(folder: &Path, user: Option<JobUser>) -> Result<PathBuf, CpiError> {
+    let unusable = |source| CpiError::Folder {
+        folder: folder.to_owned(),
+        source,
+    };
+    for part in [vms_folder(folder), disks_folder(folder)] {
+        std::fs::create_dir_all(&part).map_err(unusable)?;
+    }
+    let folder = folder.canonicalize().map_err(unusable)?;
+    if let Some(user) = user {
+        user.check_way_to(&folder)?;
+    }
+    Ok(folder)
+}
+
+impl Cpi {
+    /// A CPI that remembers its VMs and disks in `store`. What an earlier sandbox left running on VMs that are remembered
+    /// is taken over, or started again when it has ended; all else that is left in the folder is ended and removed.
+    /// Processes are looked after by the runtime in which this is called.
+    pub fn new(settings: CpiSettings, store: &Store) -> Result<Self, CpiError> {
+        let user = settings.job_user.map(JobUser::find).transpose()?;
+        let folder = match settings.processes {
+            Processes::Real => prepare(&settings.folder, user)?,
+            Processes::None => settings.folder,
+        };
+        let cpi = Self {
+            inner: Arc::new(Inner {
+                catalog: settings.catalog,
+                folder,
+                addresses: settings.addresses,
+                processes: settings.processes,
+                programs: Arc::new(Programs::new(user)),
+                timeouts: Mutex::new(settings.agent_timeouts),
+                runtime: Handle::current(),
+                vms: Arc::new(VmTable::open(store)?),
+                disks: DiskTable::open(store)?,
+                supervised: Mutex::default(),
+                revived: Notify::new(),
+            }),
+        };
+        cpi.take_over()?;
+        Ok(cpi)
+    }
+
+    /// Gives the VMs of an earlier sandbox their addresses back, and looks after their processes again.
+    fn take_over(&self) -> Result<(), CpiError> {
+        let rows: Vec<(VmCid, VmRow)> = self.inner.vms.read(|rows| {
+            let rows = rows.iter();
+            rows.map(|(vm, row)| (vm.clone(), row.clone())).collect()
+        });
+        for (vm, row) in &rows {
+            let lease = self.inner.addresses.lend_exactly(row.address);
+            let lease = lease.map_err(|source| CpiError::Address {
+                vm: vm.clone(),
+                source,
+            })?;
+            self.inner
+                .vms
+                .change(vm, |row| row.lease = Some(Arc::new(lease)));
+        }
+        self.end_strangers(&rows)?;
+        for (vm, row) in &rows {
+            if self.runs(row) {
+                self.resume_processes(vm, row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends and removes what belongs to no VM, no disk, or to nothing that is to run.
+    fn end_strangers(&self, rows: &[(VmCid, VmRow)]) -> Result<(), LeftoverError> {
+        let mut known: BTreeSet<PathBuf> = BTreeSet::new();
+        for (vm, row) in rows.iter().filter(|(_, row)| self.runs(row)) {
+            for job in &row.jobs {
+                let processes = job.processes.iter();
+                let alive = processes.filter(|process| {
+                    let identity = row.identity(&job.key(process));
+                    // Found and let go: it is taken over later.
+                    identity
+                        .and_then(Process::known)
+                        .map(Process::let_go)
+                        .is_some()
+                });
+                let logs = alive.map(|process| self.log_file(vm, &job.name, process.name.as_ref()));
+                known.extend(logs);
+            }
+        }
+        let folder = &self.inner.folder;
+        end_processes(&vms_folder(folder), |owner| known.contains(owner))?;
+        remove_entries(&vms_folder(folder), |name| {
+            self.inner.vms.read(|rows| rows.contains_key(name))
+        })?;
+        remove_entries(&disks_folder(folder), |name| {
+            self.inner.disks.read(|rows| rows.contains_key(name))
+        })
+    }
+
+    fn runs(&self, row: &VmRow) -> bool {
+        self.inner.processes == Processes::Real
+            && row.wanted == Wanted::Running
+            && row.condition != Condition::Lost
+    }
+}

@@ -1,0 +1,113 @@
+//! `/api/v1/data`: get, find, delete.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{Path, Query},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::view::{self, Occasion};
+use crate::credhub::{
+    CredentialName, Refusal, Session,
+    operations::{FoundName, Names, Versions},
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Parameters {
+    name: Option<String>,
+    path: Option<String>,
+    #[serde(rename = "name-like")]
+    name_like: Option<String>,
+    versions: Option<String>,
+    current: Option<String>,
+    #[serde(rename = "expires-within-days")]
+    expires_within_days: Option<String>,
+}
+
+pub(super) async fn get_or_find(
+    session: Session,
+    parameters: Query<Parameters>,
+) -> Result<HttpResponse, Refusal> {
+    let Parameters {
+        name,
+        path,
+        name_like,
+        versions,
+        current,
+        expires_within_days,
+    } = parameters.into_inner();
+    let names = match (path, name_like) {
+        (Some(path), _) => Some(Names::Below(path)),
+        (None, Some(text)) => Some(Names::Containing(text)),
+        (None, None) => None,
+    };
+    if let Some(names) = names {
+        let within = expires_within_days.filter(|days| !days.is_empty());
+        let within = within
+            .map(|days| days.parse::<i64>())
+            .transpose()
+            .map_err(|_| Refusal::QueryParameterInvalid("expires-within-days"))?;
+        let found = session.find(&names, within);
+        let shown: Vec<Value> = found.iter().map(found_name).collect();
+        return Ok(view::ok(&json!({"credentials": shown})));
+    }
+    let name = required(name, "name")?;
+    let versions = wanted(versions.as_deref(), current.as_deref())?;
+    let found = session.get(&CredentialName::sought(&name), versions)?;
+    let shown: Vec<Value> = found
+        .iter()
+        .map(|stored| view::credential(stored, Occasion::Read))
+        .collect();
+    Ok(view::ok(&json!({"data": shown})))
+}
+
+pub(super) async fn version(session: Session, id: Path<String>) -> Result<HttpResponse, Refusal> {
+    let id = id.parse().map_err(|_| Refusal::NoSuchCredential)?;
+    let stored = session.version(id)?;
+    Ok(view::ok(&view::credential(&stored, Occasion::Read)))
+}
+
+pub(super) async fn delete(
+    session: Session,
+    parameters: Query<Parameters>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Refusal> {
+    // A real server leaves a body unread, too.
+    drop(request);
+    let name = required(parameters.into_inner().name, "name")?;
+    session.delete(&CredentialName::sought(&name))?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// A parameter that must be there, and not empty.
+pub(super) fn required(value: Option<String>, name: &'static str) -> Result<String, Refusal> {
+    value
+        .filter(|value| !value.is_empty())
+        .ok_or(Refusal::QueryParameterMissing(name))
+}
+
+fn wanted(versions: Option<&str>, current: Option<&str>) -> Result<Versions, Refusal> {
+    match (versions, current) {
+        (Some(_), Some("true")) => Err(Refusal::VersionsAndCurrent),
+        (None, Some("true")) => Ok(Versions::Current),
+        (Some(count), _) => {
+            let count = count.parse();
+            count
+                .map(Versions::Newest)
+                .map_err(|_| Refusal::QueryParameterInvalid("versions"))
+        }
+        (None, _) => Ok(Versions::All),
+    }
+}
+
+fn found_name(name: &FoundName) -> Value {
+    let mut shown = json!({
+        "version_created_at": view::seconds(name.found.created_at),
+        "name": name.found.name,
+    });
+    if let Some(expiry_date) = name.expiry_date {
+        shown["expiry_date"] = json!(view::seconds(expiry_date));
+    }
+    shown
+}

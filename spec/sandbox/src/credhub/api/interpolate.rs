@@ -1,0 +1,13 @@
+//! `POST /api/v1/interpolate`.
+
+use actix_web::{HttpResponse, web::Bytes};
+use serde_json::Value;
+
+use super::view;
+use crate::credhub::{Refusal, Session};
+
+pub(super) async fn interpolate(session: Session, body: Bytes) -> Result<HttpResponse, Refusal> {
+    let mut services: Value = serde_json::from_slice(&body).map_err(|_| Refusal::Malformed)?;
+    session.interpolate(&mut services)?;
+    Ok(view::ok(&services))
+}

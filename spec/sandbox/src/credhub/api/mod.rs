@@ -1,0 +1,115 @@
+//! The HTTP API.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`information`] | what anybody may ask, and the read-only mode |
+//! | [`data`] | `/api/v1/data`: get, find, delete |
+//! | [`set`], [`generate`] | `/api/v1/data`: set; generate and regenerate |
+//! | [`certificates`] | `/api/v1/certificates` |
+//! | [`permissions_v1`], [`permissions_v2`] | permissions by credential, and by path and actor |
+//! | [`interpolate`] | `/api/v1/interpolate` |
+//! | [`view`] | how answers look |
+
+mod certificates;
+mod data;
+mod generate;
+mod information;
+mod interpolate;
+mod permissions_v1;
+mod permissions_v2;
+mod set;
+mod view;
+
+use actix_web::{
+    Error, HttpResponse, ResponseError,
+    body::{BoxBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{Method, StatusCode},
+    middleware::{Next, from_fn},
+    web::{self, Data, ServiceConfig},
+};
+use serde_json::json;
+
+use super::{CredHub, Refusal, Session, Writing};
+
+const JSON: &str = "application/json;charset=UTF-8";
+
+/// Mounts every call. A path that nobody knows asks who calls before it says so.
+pub(super) fn routes(app: &mut ServiceConfig) {
+    information::routes(app);
+    app.service(
+        web::scope("/api")
+            .wrap(from_fn(guard))
+            .configure(|api| {
+                api.service(
+                    web::resource("/v1/data")
+                        .route(web::get().to(data::get_or_find))
+                        .route(web::put().to(set::set))
+                        .route(web::post().to(generate::generate))
+                        .route(web::delete().to(data::delete))
+                        .default_service(web::to(no_method)),
+                );
+                api.service(resource("/v1/data/{id}", web::get().to(data::version)));
+                api.service(resource(
+                    "/v1/interpolate",
+                    web::post().to(interpolate::interpolate),
+                ));
+                api.service(resource(
+                    "/v1/regenerate",
+                    web::post().to(generate::regenerate),
+                ));
+                api.service(resource(
+                    "/v1/bulk-regenerate",
+                    web::post().to(generate::bulk_regenerate),
+                ));
+                certificates::routes(api);
+                permissions_v1::routes(api);
+                permissions_v2::routes(api);
+            })
+            .default_service(web::to(no_method)),
+    );
+    app.default_service(web::to(no_method));
+}
+
+fn resource(path: &str, route: actix_web::Route) -> actix_web::Resource {
+    web::resource(path)
+        .route(route)
+        .default_service(web::to(no_method))
+}
+
+/// What a real server has no handler for.
+async fn no_method(_: Session) -> HttpResponse {
+    HttpResponse::NotFound().finish()
+}
+
+/// Refuses changes while there may be none. Who calls is asked first.
+async fn guard(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let changes =
+        request.method() != Method::GET && !request.path().starts_with("/api/v1/interpolate");
+    let writing = request
+        .app_data::<Data<CredHub>>()
+        .map(|credhub| credhub.conduct().writing);
+    if changes && writing == Some(Writing::Refused) {
+        request.extract::<Session>().await?;
+        return Err(Refusal::ReadOnly.into());
+    }
+    Ok(next.call(request).await?.map_into_boxed_body())
+}
+
+impl ResponseError for Refusal {
+    fn status_code(&self) -> StatusCode {
+        self.status()
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        if let Self::Internal(cause) = self {
+            tracing::error!(%cause, "a CredHub could not do what it was asked");
+        }
+        HttpResponse::build(self.status())
+            .content_type(JSON)
+            .body(json!({"error": self.to_string()}).to_string())
+    }
+}

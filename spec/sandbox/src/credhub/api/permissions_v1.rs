@@ -1,0 +1,88 @@
+//! `/api/v1/permissions`: by the name of a credential.
+
+use actix_web::{
+    HttpResponse,
+    web::{self, Bytes, Query, ServiceConfig},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{data::required, no_method, permissions_v2::operations, view};
+use crate::credhub::{
+    Actor, CredentialName, Refusal, Session, members::Members, refusal::PermissionRefusal,
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Parameters {
+    credential_name: Option<String>,
+    actor: Option<String>,
+}
+
+pub(super) fn routes(api: &mut ServiceConfig) {
+    api.service(
+        web::resource("/v1/permissions")
+            .route(web::get().to(list))
+            .route(web::post().to(grant))
+            .route(web::delete().to(revoke))
+            .default_service(web::to(no_method)),
+    );
+}
+
+async fn list(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Refusal> {
+    let name = required(parameters.into_inner().credential_name, "credential_name")?;
+    let (name, permissions) = session.permissions_of(&CredentialName::sought(&name))?;
+    let shown: Vec<Value> = permissions
+        .iter()
+        .map(|permission| {
+            json!({
+                "actor": permission.actor,
+                "path": permission.path,
+                "operations": permission.operations,
+            })
+        })
+        .collect();
+    Ok(view::ok(
+        &json!({"credential_name": name, "permissions": shown}),
+    ))
+}
+
+async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Refusal> {
+    let mut members = Members::read(&body)?;
+    let name = members.filled_text("credential_name")?;
+    let entries = members.take("permissions");
+    if let Some(unknown) = members.unknown() {
+        return Err(Refusal::UnreadableMember(unknown));
+    }
+    let name = CredentialName::sought(&name.ok_or(Refusal::NameMissing)?);
+    let entries = match entries {
+        Some(Value::Array(entries)) if !entries.is_empty() => entries,
+        None | Some(Value::Array(_)) => return Err(PermissionRefusal::NoEntries.into()),
+        Some(_) => return Err(Refusal::Malformed),
+    };
+    let mut granted = Vec::new();
+    for entry in entries {
+        let mut entry = Members::of(Some(entry))?;
+        let actor = entry.filled_text("actor")?;
+        // The path of an entry is the name of the credential, whatever it says.
+        entry.take("path");
+        let operations = operations(entry.take("operations"))?;
+        if let Some(unknown) = entry.unknown() {
+            return Err(Refusal::UnreadableMember(unknown));
+        }
+        let actor = Actor::from(actor.ok_or(PermissionRefusal::NoActor)?);
+        granted.push((actor, operations));
+    }
+    session.grant_more(&name, granted)?;
+    Ok(HttpResponse::Created().finish())
+}
+
+async fn revoke(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Refusal> {
+    let Parameters {
+        credential_name,
+        actor,
+    } = parameters.into_inner();
+    let name = CredentialName::sought(&required(credential_name, "credential_name")?);
+    let actor = Actor::from(required(actor, "actor")?);
+    session.revoke_by_name(&name, &actor)?;
+    Ok(HttpResponse::NoContent().finish())
+}

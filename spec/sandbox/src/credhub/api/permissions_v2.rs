@@ -1,0 +1,158 @@
+//! `/api/v2/permissions`: by path and actor. Servers before version 2 do not have it.
+
+use std::collections::BTreeSet;
+
+use actix_web::{
+    HttpResponse,
+    http::StatusCode,
+    web::{self, Bytes, Data, Path, Query, ServiceConfig},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{JSON, data::required, no_method, view};
+use crate::credhub::{
+    Actor, CredHub, Operation, Permission, PermissionPath, Refusal, Session, members::Members,
+    operations::Granted, refusal::PermissionRefusal,
+};
+
+const PATH_LIMIT: usize = 255;
+const PUNCTUATION: &str = "-_/.:,()[]+";
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Parameters {
+    path: Option<String>,
+    actor: Option<String>,
+}
+
+pub(super) fn routes(api: &mut ServiceConfig) {
+    api.service(
+        web::resource("/v2/permissions")
+            .guard(actix_web::guard::fn_guard(is_modern))
+            .route(web::get().to(find))
+            .route(web::post().to(grant))
+            .default_service(web::to(no_method)),
+    )
+    .service(
+        web::resource("/v2/permissions/{id}")
+            .guard(actix_web::guard::fn_guard(is_modern))
+            .route(web::get().to(get))
+            .route(web::put().to(replace))
+            .route(web::patch().to(change))
+            .route(web::delete().to(revoke))
+            .default_service(web::to(no_method)),
+    );
+}
+
+fn is_modern(context: &actix_web::guard::GuardContext<'_>) -> bool {
+    context
+        .app_data::<Data<CredHub>>()
+        .is_some_and(|credhub| !credhub.conduct().is_legacy())
+}
+
+async fn find(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Refusal> {
+    let Parameters { path, actor } = parameters.into_inner();
+    let path = PermissionPath::from(required(path, "path")?);
+    let actor = Actor::from(required(actor, "actor")?);
+    Ok(view::ok(&shown(&session.find_permission(&path, &actor)?)))
+}
+
+async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Refusal> {
+    let granted = session.grant(permission(&body)?)?;
+    Ok(HttpResponse::build(StatusCode::CREATED)
+        .content_type(JSON)
+        .json(shown(&granted)))
+}
+
+async fn get(session: Session, id: Path<String>) -> Result<HttpResponse, Refusal> {
+    let id = id.parse().map_err(|_| PermissionRefusal::NotFound)?;
+    Ok(view::ok(&shown(&session.permission(id)?)))
+}
+
+async fn replace(session: Session, id: Path<String>, body: Bytes) -> Result<HttpResponse, Refusal> {
+    let Permission {
+        path,
+        actor,
+        operations,
+    } = permission(&body)?;
+    let id = permission_id(&id)?;
+    let changed = session.change_permission(id, Some((path, actor)), operations)?;
+    Ok(view::ok(&shown(&changed)))
+}
+
+async fn change(session: Session, id: Path<String>, body: Bytes) -> Result<HttpResponse, Refusal> {
+    let mut members = Members::read(&body)?;
+    let operations = operations(members.take("operations"))?;
+    if let Some(unknown) = members.unknown() {
+        return Err(Refusal::UnreadableMember(unknown));
+    }
+    let id = permission_id(&id)?;
+    let changed = session.change_permission(id, None, operations)?;
+    Ok(view::ok(&shown(&changed)))
+}
+
+async fn revoke(session: Session, id: Path<String>) -> Result<HttpResponse, Refusal> {
+    let revoked = session.revoke(permission_id(&id)?)?;
+    Ok(view::ok(&shown(&revoked)))
+}
+
+fn permission_id(text: &str) -> Result<Uuid, Refusal> {
+    Ok(text.parse().map_err(|_| PermissionRefusal::Unknown)?)
+}
+
+fn permission(body: &Bytes) -> Result<Permission, Refusal> {
+    let mut members = Members::read(body)?;
+    let (path, actor) = (members.text("path")?, members.filled_text("actor")?);
+    let operations = members.take("operations");
+    if let Some(unknown) = members.unknown() {
+        return Err(Refusal::UnreadableMember(unknown));
+    }
+    let operations = self::operations(operations)?;
+    let path = PermissionPath::from(path.ok_or(PermissionRefusal::NoPath)?);
+    check_path(path.as_str())?;
+    Ok(Permission {
+        path,
+        actor: actor.ok_or(PermissionRefusal::NoActor)?.into(),
+        operations,
+    })
+}
+
+fn check_path(path: &str) -> Result<(), Refusal> {
+    if path == "/" {
+        return Err(PermissionRefusal::NoPath.into());
+    }
+    if path.contains("//") || path.ends_with('/') {
+        return Err(PermissionRefusal::PathSlash.into());
+    }
+    let name = path.strip_suffix("/*").unwrap_or(path);
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || PUNCTUATION.contains(letter);
+    if !name.chars().all(allowed) {
+        return Err(PermissionRefusal::PathCharacter.into());
+    }
+    if path.len() > PATH_LIMIT {
+        return Err(Refusal::Malformed);
+    }
+    Ok(())
+}
+
+/// A list of operations, of which there must be one.
+pub(super) fn operations(value: Option<Value>) -> Result<BTreeSet<Operation>, Refusal> {
+    let operations: BTreeSet<Operation> = match value {
+        None => BTreeSet::new(),
+        Some(value) => serde_json::from_value(value).map_err(|_| PermissionRefusal::Operation)?,
+    };
+    if operations.is_empty() {
+        return Err(PermissionRefusal::NoOperations.into());
+    }
+    Ok(operations)
+}
+
+fn shown(granted: &Granted) -> Value {
+    let Permission {
+        path,
+        actor,
+        operations,
+    } = &granted.permission;
+    json!({"path": path, "operations": operations, "actor": actor, "uuid": granted.id})
+}

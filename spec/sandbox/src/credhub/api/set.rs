@@ -1,0 +1,144 @@
+//! `PUT /api/v1/data`: set.
+
+use actix_web::{
+    HttpResponse,
+    web::{Bytes, Data},
+};
+use serde_json::Value;
+
+use super::view::{self, Occasion};
+use crate::credhub::{
+    CredHub, CredentialName, Refusal, Session,
+    credential::{CertificateSecret, CredentialType, KeyPairSecret, Origin, Secret},
+    members::Members,
+    operations::{IfPresent, Setting},
+    refusal::CertificateRefusal,
+    user_hash,
+};
+
+pub(super) async fn set(
+    session: Session,
+    credhub: Data<CredHub>,
+    body: Bytes,
+) -> Result<HttpResponse, Refusal> {
+    let mut members = Members::read(&body)?;
+    let kind = members.text("type").map_err(|_| Refusal::TypeForSet)?;
+    let kind = kind.as_deref().and_then(CredentialType::named);
+    let kind = kind.ok_or(Refusal::TypeForSet)?;
+    let name = members.text("name")?.unwrap_or_default();
+    let value = members.take("value");
+    let metadata = members.take("metadata");
+    let if_present = if credhub.conduct().is_legacy() {
+        legacy_mode(&mut members)?
+    } else {
+        IfPresent::Replace
+    };
+    if let Some(unknown) = members.unknown() {
+        return Err(Refusal::UnreadableMember(unknown));
+    }
+    let stored = session.set(Setting {
+        name: CredentialName::parse(&name)?,
+        secret: secret(kind, value.ok_or(Refusal::ValueMissing)?)?,
+        metadata,
+        if_present,
+    })?;
+    Ok(view::ok(&view::credential(&stored, Occasion::Read)))
+}
+
+/// What servers before version 2 were told of a value that is there already.
+fn legacy_mode(members: &mut Members) -> Result<IfPresent, Refusal> {
+    // Rights for others, which came with the request in those days.
+    members.take("additional_permissions");
+    let (mode, overwrite) = (members.text("mode")?, members.flag("overwrite")?);
+    Ok(match (mode.as_deref(), overwrite) {
+        (Some(_), Some(_)) => return Err(Refusal::ModeAndOverwrite),
+        (Some("overwrite"), None) | (None, Some(true)) => IfPresent::Replace,
+        (Some("no-overwrite" | "converge") | None, _) => IfPresent::Keep,
+        (Some(_), None) => return Err(Refusal::Mode),
+    })
+}
+
+fn secret(kind: CredentialType, value: Value) -> Result<Secret, Refusal> {
+    match kind {
+        CredentialType::Value => Ok(Secret::Value {
+            value: text(value, Refusal::ValueMissing)?,
+        }),
+        CredentialType::Password => Ok(Secret::Password {
+            password: text(value, Refusal::PasswordMissing)?,
+            parameters: None,
+        }),
+        CredentialType::Json => Ok(Secret::Json { value }),
+        CredentialType::User => user(value),
+        CredentialType::Certificate => certificate(value).map(Secret::Certificate),
+        CredentialType::Ssh => keys(value).map(Secret::Ssh),
+        CredentialType::Rsa => keys(value).map(Secret::Rsa),
+    }
+}
+
+fn text(value: Value, missing: Refusal) -> Result<String, Refusal> {
+    match value {
+        Value::String(text) if text.is_empty() => Err(missing),
+        Value::String(text) => Ok(text),
+        _ => Err(Refusal::Malformed),
+    }
+}
+
+fn user(value: Value) -> Result<Secret, Refusal> {
+    let mut members = Members::of(Some(value))?;
+    let username = members.text("username")?;
+    let password = members.filled_text("password")?;
+    // What was read from an answer may be set again.
+    members.take("password_hash");
+    unread(&members)?;
+    Ok(Secret::User {
+        username,
+        password: password.ok_or(Refusal::PasswordMissing)?,
+        salt: user_hash::salt(),
+        parameters: None,
+    })
+}
+
+fn keys(value: Value) -> Result<KeyPairSecret, Refusal> {
+    let mut members = Members::of(Some(value))?;
+    let keys = KeyPairSecret {
+        public_key: members.filled_text("public_key")?,
+        private_key: members.filled_text("private_key")?,
+    };
+    members.take("public_key_fingerprint");
+    unread(&members)?;
+    if keys.public_key.is_none() && keys.private_key.is_none() {
+        return Err(Refusal::KeysMissing);
+    }
+    Ok(keys)
+}
+
+/// A certificate as it is brought.
+pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Refusal> {
+    let mut members = Members::of(Some(value))?;
+    let ca = members.filled_text("ca")?;
+    let ca_name = members.filled_text("ca_name")?;
+    let certificate = members.filled_text("certificate")?;
+    let private_key = members.filled_text("private_key")?;
+    unread(&members)?;
+    let Some(certificate) = certificate else {
+        return Err(if ca.is_none() && private_key.is_none() {
+            CertificateRefusal::NothingSet.into()
+        } else {
+            CertificateRefusal::Missing.into()
+        });
+    };
+    Ok(CertificateSecret {
+        ca,
+        certificate,
+        private_key,
+        ca_name: ca_name.map(|name| CredentialName::sought(&name)),
+        origin: Origin::Set,
+        transitional: false,
+    })
+}
+
+fn unread(members: &Members) -> Result<(), Refusal> {
+    members
+        .unknown()
+        .map_or(Ok(()), |name| Err(Refusal::UnreadableMember(name)))
+}

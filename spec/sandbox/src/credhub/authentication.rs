@@ -1,0 +1,217 @@
+//! Who asks: by the token of a UAA, or by the certificate of an app (`spec/contracts/platform-apis.md`, "CredHub",
+//! "Authentication").
+
+use std::{
+    collections::BTreeSet,
+    future::{Ready, ready},
+};
+
+use actix_web::{
+    FromRequest, HttpRequest, HttpResponse, ResponseError,
+    dev::Payload,
+    http::{StatusCode, header},
+    web::Data,
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+use x509_parser::{certificate::X509Certificate, prelude::FromDer};
+
+use super::{Actor, CredHub, Session};
+use crate::{instance_identity::PeerCertificate, uaa::TokenFault};
+
+/// By so many seconds the clocks of UAA and CredHub may differ.
+const SKEW: i64 = 60;
+const SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
+const JSON: &str = "application/json;charset=UTF-8";
+
+/// Why nobody is let in. The texts are a real CredHub's.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AuthenticationRefusal {
+    #[error("Full authentication is required to access this resource")]
+    NoCredentials,
+    #[error("Access token expired")]
+    TokenExpired,
+    #[error("An error occurred while attempting to decode the Jwt: {0}")]
+    TokenInvalid(&'static str),
+    #[error("The request requires higher privileges than provided by the access token.")]
+    ScopeMissing,
+    #[error(
+        "The provided authentication mechanism does not provide a valid identity. Please contact your system administrator."
+    )]
+    NotAnApp,
+    #[error("The provided certificate is not authorized to be used for client authentication.")]
+    NotForClients,
+}
+
+#[derive(Clone, Deserialize)]
+struct Claims {
+    #[serde(default)]
+    iss: String,
+    exp: i64,
+    #[serde(default)]
+    scope: BTreeSet<String>,
+    #[serde(default)]
+    grant_type: String,
+    client_id: Option<String>,
+    user_id: Option<String>,
+}
+
+impl FromRequest for Session {
+    type Error = AuthenticationRefusal;
+    type Future = Ready<Result<Self, Self::Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(session(request))
+    }
+}
+
+fn session(request: &HttpRequest) -> Result<Session, AuthenticationRefusal> {
+    let credhub = request
+        .app_data::<Data<CredHub>>()
+        .ok_or(AuthenticationRefusal::NoCredentials)?;
+    let actor = match request.conn_data::<PeerCertificate>() {
+        Some(PeerCertificate(shown)) => app(shown)?,
+        None => bearer(credhub, request)?,
+    };
+    Ok(credhub.session(actor))
+}
+
+/// The app that a certificate names.
+fn app(certificate: &[u8]) -> Result<Actor, AuthenticationRefusal> {
+    let (_, certificate) =
+        X509Certificate::from_der(certificate).map_err(|_| AuthenticationRefusal::NotAnApp)?;
+    let mut units = certificate.subject().iter_organizational_unit();
+    let app = units
+        .find_map(|unit| app_id(unit.as_str().ok()?))
+        .ok_or(AuthenticationRefusal::NotAnApp)?;
+    match certificate.extended_key_usage() {
+        Ok(Some(usage)) if usage.value.client_auth => Ok(Actor::app(app)),
+        _ => Err(AuthenticationRefusal::NotForClients),
+    }
+}
+
+/// What stands after `app:`, a random UUID in small letters.
+fn app_id(unit: &str) -> Option<Uuid> {
+    let text = unit.strip_prefix("app:")?;
+    let id: Uuid = text.parse().ok()?;
+    (id.get_version_num() == 4 && id.to_string() == text).then_some(id)
+}
+
+/// The client or user that a token was given to.
+fn bearer(credhub: &CredHub, request: &HttpRequest) -> Result<Actor, AuthenticationRefusal> {
+    let token = bearer_token(request).ok_or(AuthenticationRefusal::NoCredentials)?;
+    let tokens = &credhub.inner.tokens;
+    let claims: Claims = tokens.signed_claims(token).map_err(|fault| {
+        AuthenticationRefusal::TokenInvalid(match fault {
+            TokenFault::BadSignature => "Signed JWT rejected: Invalid signature",
+            _ => "Malformed token",
+        })
+    })?;
+    if Timestamp::now().as_second() - SKEW > claims.exp {
+        return Err(AuthenticationRefusal::TokenExpired);
+    }
+    if claims.iss != format!("{}/oauth/token", credhub.inner.uaa_url) {
+        return Err(AuthenticationRefusal::TokenInvalid(
+            "The iss claim is not valid",
+        ));
+    }
+    if !SCOPES.iter().all(|scope| claims.scope.contains(*scope)) {
+        return Err(AuthenticationRefusal::ScopeMissing);
+    }
+    let actor = match claims.grant_type.as_str() {
+        "client_credentials" => claims.client_id.map(|id| Actor::uaa_client(&id)),
+        "password" => claims.user_id.map(|id| Actor::uaa_user(&id)),
+        _ => None,
+    };
+    actor.ok_or(AuthenticationRefusal::TokenInvalid(
+        "The grant_type claim is not valid",
+    ))
+}
+
+fn bearer_token(request: &HttpRequest) -> Option<&str> {
+    let header = request
+        .headers()
+        .get(header::AUTHORIZATION)?
+        .to_str()
+        .ok()?;
+    let (scheme, token) = header.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some(token.trim())
+}
+
+impl AuthenticationRefusal {
+    fn challenge(&self) -> Option<String> {
+        const RFC: &str = r#"error_uri="https://tools.ietf.org/html/rfc6750#section-3.1""#;
+        match self {
+            Self::NoCredentials => Some("Bearer".to_owned()),
+            Self::TokenExpired => Some(format!(
+                r#"Bearer error="access_token_expired", error_description="{self}""#
+            )),
+            Self::TokenInvalid(_) => Some(format!(
+                r#"Bearer error="invalid_token", error_description="{self}", {RFC}"#
+            )),
+            Self::ScopeMissing => Some(format!(
+                r#"Bearer error="insufficient_scope", error_description="{self}", {RFC}"#
+            )),
+            Self::NotAnApp | Self::NotForClients => None,
+        }
+    }
+}
+
+impl ResponseError for AuthenticationRefusal {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            Self::ScopeMissing => StatusCode::FORBIDDEN,
+            Self::NoCredentials
+            | Self::TokenExpired
+            | Self::TokenInvalid(_)
+            | Self::NotAnApp
+            | Self::NotForClients => StatusCode::UNAUTHORIZED,
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status_code());
+        if let Some(challenge) = self.challenge() {
+            response.insert_header((header::WWW_AUTHENTICATE, challenge));
+        }
+        let description = self.to_string();
+        let body = match self {
+            Self::NoCredentials => {
+                json!({"error": "access_denied", "error_description": description})
+            }
+            Self::TokenExpired => {
+                json!({"error": "access_token_expired", "error_description": description})
+            }
+            Self::TokenInvalid(_) => {
+                json!({"error": "invalid_token", "error_description": description})
+            }
+            Self::ScopeMissing => return response.finish(),
+            Self::NotAnApp | Self::NotForClients => json!({"error": description}),
+        };
+        response.content_type(JSON).body(body.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_app_is_named_by_a_random_uuid_in_small_letters() {
+        let id = "fdbeb2d4-b601-4a0d-91e8-7e38dde426f7";
+        assert_eq!(app_id(&format!("app:{id}")), id.parse().ok());
+        for unit in [
+            id.to_owned(),
+            format!("app:{}", id.to_uppercase()),
+            format!("space:{id}"),
+            "app:fdbeb2d4-b601-1a0d-91e8-7e38dde426f7".to_owned(),
+            "app:".to_owned(),
+        ] {
+            assert_eq!(app_id(&unit), None, "{unit}");
+        }
+    }
+}

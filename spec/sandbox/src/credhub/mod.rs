@@ -1,0 +1,176 @@
+//! A CredHub (`spec/contracts/platform-apis.md`, "CredHub"): credentials in versions, generated or set, and who may do
+//! what with them.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`api`] | the HTTP edge: who calls, what is asked, what is answered |
+//! | [`operations`] | what may be asked, each with the checks that come before it |
+//! | [`vault`], [`credential`], [`name`] | all credentials, one credential, what it is called |
+//! | [`authentication`], [`actor`] | who asks |
+//! | [`permissions`] | who may do what |
+//! | [`generate`], [`certificate`], [`ssh`], [`user_hash`] | how secrets are made |
+//! | [`members`] | reads objects of JSON |
+//! | [`refusal`] | every way to turn a request down |
+//! | [`settings`] | what a CredHub is set up with |
+
+mod actor;
+mod api;
+mod authentication;
+mod certificate;
+mod credential;
+mod generate;
+mod members;
+mod name;
+mod operations;
+mod permissions;
+mod refusal;
+mod settings;
+mod ssh;
+mod user_hash;
+mod vault;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use actix_web::web::{self, ServiceConfig};
+use semver::Version;
+
+pub use self::{
+    actor::Actor,
+    generate::Mode,
+    name::{CredentialName, NameFault},
+    permissions::{ALL_OPERATIONS, Operation, Permission, PermissionPath},
+    settings::{Acls, CredHubSettings, Side, VERSION, director_actor},
+};
+pub(crate) use self::{
+    operations::{Generation, Session},
+    refusal::Refusal,
+};
+use self::{permissions::Permissions, vault::Vault};
+use crate::{
+    store::{Store, StoreError},
+    uaa::TokenVerifier,
+};
+
+/// A CredHub. A clone is the same CredHub.
+#[derive(Clone)]
+pub struct CredHub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    uaa_url: String,
+    tokens: TokenVerifier,
+    state: Mutex<State>,
+}
+
+/// Everything that changes. What is done in one go is done under one lock.
+struct State {
+    vault: Vault,
+    permissions: Permissions,
+    conduct: Conduct,
+}
+
+/// How a CredHub behaves. Not part of what is saved.
+#[derive(Clone)]
+struct Conduct {
+    version: Version,
+    acls: Acls,
+    writing: Writing,
+}
+
+/// Whether anything can be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// As usual.
+    Allowed,
+    /// Every change is refused with 503.
+    Refused,
+}
+
+impl CredHub {
+    /// A CredHub that believes these tokens, with the credentials that were saved.
+    pub fn new(
+        settings: CredHubSettings,
+        tokens: TokenVerifier,
+        store: &Store,
+    ) -> Result<Self, StoreError> {
+        let state = State {
+            vault: Vault::open(store, settings.side.versions_table())?,
+            permissions: Permissions::open(
+                store,
+                settings.side.permissions_table(),
+                settings.permissions,
+            )?,
+            conduct: Conduct {
+                version: settings.version,
+                acls: settings.acls,
+                writing: Writing::Allowed,
+            },
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                uaa_url: settings.uaa_url,
+                tokens,
+                state: Mutex::new(state),
+            }),
+        })
+    }
+
+    /// Mounts the API.
+    pub fn configure(&self, app: &mut ServiceConfig) {
+        app.app_data(web::Data::new(self.clone()));
+        api::routes(app);
+    }
+
+    /// From now on it says that it has this version, and behaves so.
+    pub fn set_version(&self, version: Version) {
+        self.with(|state| state.conduct.version = version);
+    }
+
+    /// From now on permissions matter, or do not.
+    pub fn set_acls(&self, acls: Acls) {
+        self.with(|state| state.conduct.acls = acls);
+    }
+
+    /// Switches the read-only mode, as `POST /management` does.
+    pub fn set_writing(&self, writing: Writing) {
+        self.with(|state| state.conduct.writing = writing);
+    }
+
+    /// What this actor may do here.
+    pub(crate) fn session(&self, actor: Actor) -> Session {
+        Session::new(self.clone(), actor)
+    }
+
+    fn conduct(&self) -> Conduct {
+        self.with(|state| state.conduct.clone())
+    }
+
+    fn with<T>(&self, use_it: impl FnOnce(&mut State) -> T) -> T {
+        use_it(
+            &mut self
+                .inner
+                .state
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}
+
+impl Conduct {
+    /// Before version 2, names had permissions of their own, and whoever made a credential had all of them.
+    fn is_legacy(&self) -> bool {
+        self.version.major < 2
+    }
+}
+
+impl fmt::Debug for CredHub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CredHub")
+            .field("uaa_url", &self.inner.uaa_url)
+            .finish_non_exhaustive()
+    }
+}

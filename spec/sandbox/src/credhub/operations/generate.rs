@@ -1,0 +1,202 @@
+//! Generate and regenerate.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Session, Stored};
+use crate::credhub::{
+    State,
+    certificate::Signer,
+    credential::{CertificateSecret, Secret, Version},
+    generate::{Mode, Recipe, recipe},
+    name::CredentialName,
+    permissions::Operation,
+    refusal::{CertificateRefusal, Refusal},
+};
+
+/// A secret that is to be generated.
+#[derive(Clone)]
+pub(crate) struct Generation {
+    pub(in crate::credhub) name: CredentialName,
+    pub(in crate::credhub) recipe: Recipe,
+    pub(in crate::credhub) mode: Mode,
+    pub(in crate::credhub) metadata: Option<Value>,
+}
+
+impl Generation {
+    /// A secret as a Director asks for it: type and parameters as they stand in a manifest.
+    pub(crate) fn asked(
+        name: &str,
+        kind: &str,
+        parameters: Value,
+        mode: Mode,
+    ) -> Result<Self, Refusal> {
+        Ok(Self {
+            name: CredentialName::parse(name)?,
+            recipe: recipe(kind, Some(parameters), None)?,
+            mode,
+            metadata: None,
+        })
+    }
+}
+
+/// What is to be done about a secret.
+enum Decision {
+    Keep(Box<Stored>),
+    Make(Option<Box<Signer>>),
+}
+
+impl Session {
+    /// Makes sure that there is a secret, and tells which.
+    pub(crate) async fn generate(&self, generation: Generation) -> Result<Stored, Refusal> {
+        let decision = self
+            .credhub
+            .with(|state| self.decision(state, &generation))?;
+        let signer = match decision {
+            Decision::Keep(present) => return Ok(*present),
+            Decision::Make(signer) => signer,
+        };
+        let secret = made(generation.recipe.clone(), signer).await?;
+        self.credhub.with(|state| {
+            // While a key was made, somebody else may have been faster.
+            match self.decision(state, &generation)? {
+                Decision::Keep(present) => Ok(*present),
+                Decision::Make(_) => {
+                    Ok(self.add(state, &generation.name, secret, generation.metadata))
+                }
+            }
+        })
+    }
+
+    /// Adds a version like the latest one, with the parameters that it was generated with.
+    pub(in crate::credhub) async fn regenerate(
+        &self,
+        name: &CredentialName,
+        metadata: Option<Value>,
+    ) -> Result<Stored, Refusal> {
+        let recipe = self.credhub.with(|state| {
+            self.authorize(state, name, Operation::Write)?;
+            let (_, present) = state.vault.latest(name).ok_or(Refusal::NoSuchCredential)?;
+            Recipe::of(&present.secret)
+        })?;
+        self.generate(Generation {
+            name: name.clone(),
+            recipe,
+            mode: Mode::Overwrite,
+            metadata,
+        })
+        .await
+    }
+
+    /// Regenerates everything that an authority has signed, and what that has signed in turn. Tells what it was.
+    pub(in crate::credhub) async fn regenerate_signed_by(
+        &self,
+        authority: &CredentialName,
+    ) -> Result<BTreeSet<CredentialName>, Refusal> {
+        let names = self.credhub.with(|state| {
+            self.authorize(state, authority, Operation::Read)?;
+            let names = signed_by(state, authority);
+            for name in &names {
+                self.authorize(state, name, Operation::Write)?;
+            }
+            Ok::<_, Refusal>(names)
+        })?;
+        let mut regenerated = BTreeSet::new();
+        // Authorities come before what they sign.
+        for name in names {
+            self.regenerate(&name, None).await?;
+            regenerated.insert(name);
+        }
+        Ok(regenerated)
+    }
+
+    fn decision(&self, state: &State, generation: &Generation) -> Result<Decision, Refusal> {
+        let Generation {
+            name, recipe, mode, ..
+        } = generation;
+        let ca_name = match recipe {
+            // What signs itself needs nobody else, even if it bears its own name as that of its authority.
+            Recipe::Certificate(parameters) if parameters.self_signed => None,
+            Recipe::Certificate(parameters) => parameters.ca_name.as_ref(),
+            Recipe::Password(_) | Recipe::User(_) | Recipe::Rsa(_) | Recipe::Ssh(_) => None,
+        };
+        if let Some(ca_name) = ca_name {
+            self.authorize(state, ca_name, Operation::Read)?;
+        }
+        self.authorize(state, name, Operation::Write)?;
+        let signer = ca_name.map(|ca_name| signer(state, ca_name)).transpose()?;
+        let Some((id, present)) = state.vault.latest(name) else {
+            return Ok(Decision::Make(signer));
+        };
+        if present.secret.kind() != recipe.kind() {
+            return Err(Refusal::OtherType);
+        }
+        let stays = match mode {
+            Mode::NoOverwrite => true,
+            Mode::Overwrite => false,
+            Mode::Converge => !has_new_authority(state, present) && recipe.matches(&present.secret),
+        };
+        Ok(if stays {
+            Decision::Keep(Box::new(Stored::of((id, present))))
+        } else {
+            Decision::Make(signer)
+        })
+    }
+}
+
+/// Makes a secret on a thread that nobody else waits for.
+async fn made(recipe: Recipe, signer: Option<Box<Signer>>) -> Result<Secret, Refusal> {
+    let made = tokio::task::spawn_blocking(move || recipe.make(signer.as_deref())).await;
+    made.map_err(|error| Refusal::Internal(error.into()))?
+}
+
+/// The authority as it signs now.
+fn signer(state: &State, name: &CredentialName) -> Result<Box<Signer>, Refusal> {
+    let authority = authority(state, name)?;
+    Signer::new(name, authority).map(Box::new)
+}
+
+fn authority<'a>(
+    state: &'a State,
+    name: &CredentialName,
+) -> Result<&'a CertificateSecret, Refusal> {
+    let current: Vec<(Uuid, &Version)> = state.vault.current(name);
+    let (_, version) = current.into_iter().next().ok_or(Refusal::NoSuchAuthority)?;
+    let certificate = version.secret.as_certificate();
+    Ok(certificate.ok_or(CertificateRefusal::NotAnAuthorityName)?)
+}
+
+/// Whether the authority of a certificate is another than the one that signed it.
+fn has_new_authority(state: &State, present: &Version) -> bool {
+    let Some(certificate) = present.secret.as_certificate() else {
+        return false;
+    };
+    let Some(name) = &certificate.ca_name else {
+        return false;
+    };
+    authority(state, name)
+        .is_ok_and(|authority| certificate.ca.as_ref() != Some(&authority.certificate))
+}
+
+/// The certificates below an authority; each authority before what it signs.
+fn signed_by(state: &State, authority: &CredentialName) -> Vec<CredentialName> {
+    let mut names = Vec::new();
+    let mut waiting = vec![authority.key()];
+    let mut seen = BTreeSet::from([authority.key()]);
+    while let Some(signer) = waiting.pop() {
+        for (_, version) in state.vault.latest_of_all() {
+            let ca_name = version
+                .secret
+                .as_certificate()
+                .and_then(|certificate| certificate.ca_name.as_ref());
+            let key = version.name.key();
+            if ca_name.is_some_and(|name| name.key() == signer) && seen.insert(key.clone()) {
+                names.push(version.name.clone());
+                waiting.push(key);
+            }
+        }
+    }
+    names
+}

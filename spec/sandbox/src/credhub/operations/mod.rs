@@ -1,0 +1,90 @@
+//! What may be asked of a CredHub, each with the checks that come before it.
+//!
+//! | module | what is asked |
+//! | --- | --- |
+//! | [`read`] | values and names |
+//! | [`write`] | set, delete |
+//! | [`generate`] | generate, regenerate, alone or in bulk |
+//! | [`certificates`] | the versions of certificates |
+//! | [`permissions`] | who may do what |
+//! | [`interpolate`] | the services of an app, with what they refer to |
+
+mod certificates;
+mod generate;
+mod interpolate;
+mod permissions;
+mod read;
+mod write;
+
+use uuid::Uuid;
+
+pub(crate) use self::generate::Generation;
+pub(super) use self::{
+    certificates::{CertificateSummary, Transitional},
+    permissions::Granted,
+    read::{FoundName, Names, Versions},
+    write::{IfPresent, Setting},
+};
+use super::{
+    Acls, Actor, CredHub, State, credential::Version, name::CredentialName, permissions::Operation,
+    refusal::Refusal,
+};
+
+/// A CredHub as one actor sees it.
+#[derive(Clone)]
+pub(crate) struct Session {
+    credhub: CredHub,
+    actor: Actor,
+}
+
+/// A version of a credential and its id. Holds secrets, hence no `Debug`.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub(crate) id: Uuid,
+    pub(in crate::credhub) version: Version,
+}
+
+impl Session {
+    pub(super) fn new(credhub: CredHub, actor: Actor) -> Self {
+        Self { credhub, actor }
+    }
+
+    /// Refuses what the actor may not do. A name that may not be read or deleted is not told from one that is not there.
+    fn authorize(
+        &self,
+        state: &State,
+        name: &CredentialName,
+        operation: Operation,
+    ) -> Result<(), Refusal> {
+        if self.is_allowed(state, name.as_str(), operation) {
+            return Ok(());
+        }
+        Err(match operation {
+            Operation::Write => Refusal::MayNotWrite,
+            Operation::Read | Operation::Delete | Operation::ReadAcl | Operation::WriteAcl => {
+                Refusal::NoSuchCredential
+            }
+        })
+    }
+
+    fn is_allowed(&self, state: &State, name: &str, operation: Operation) -> bool {
+        match state.conduct.acls {
+            Acls::Off => true,
+            Acls::Enforced => state.permissions.allow(&self.actor, name, operation),
+        }
+    }
+}
+
+impl Stored {
+    fn of((id, version): (Uuid, &Version)) -> Self {
+        Self {
+            id,
+            version: version.clone(),
+        }
+    }
+
+    /// The secret itself.
+    pub(crate) fn value(&self) -> serde_json::Value {
+        self.version.secret.shown()
+    }
+}

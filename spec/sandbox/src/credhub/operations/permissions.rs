@@ -1,0 +1,185 @@
+//! Who may do what: asked by path and actor or by id (v2), or by the name of a credential (v1).
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use super::Session;
+use crate::credhub::{
+    Acls, Actor, State,
+    name::CredentialName,
+    permissions::{Operation, Permission, PermissionPath},
+    refusal::{PermissionRefusal, Refusal},
+};
+
+/// A permission and its id.
+pub(in crate::credhub) struct Granted {
+    pub(in crate::credhub) id: Uuid,
+    pub(in crate::credhub) permission: Permission,
+}
+
+impl Session {
+    /// Grants. There must be no permission for this path and actor yet.
+    pub(in crate::credhub) fn grant(&self, permission: Permission) -> Result<Granted, Refusal> {
+        self.credhub.with(|state| {
+            self.may_grant(state, permission.path.as_str(), &permission.actor)?;
+            if state
+                .permissions
+                .find(&permission.actor, &permission.path)
+                .is_some()
+            {
+                return Err(PermissionRefusal::Exists.into());
+            }
+            let id = state.permissions.merge(permission.clone());
+            Ok(Granted { id, permission })
+        })
+    }
+
+    /// Adds to what actors may do with one credential.
+    pub(in crate::credhub) fn grant_more(
+        &self,
+        name: &CredentialName,
+        entries: Vec<(Actor, BTreeSet<Operation>)>,
+    ) -> Result<(), Refusal> {
+        self.credhub.with(|state| {
+            for (actor, operations) in &entries {
+                self.may_grant(state, name.as_str(), actor)?;
+                let allowed = |operation: &Operation| {
+                    state.permissions.allow(actor, name.as_str(), *operation)
+                };
+                if operations.iter().all(allowed) {
+                    return Err(PermissionRefusal::Exists.into());
+                }
+            }
+            for (actor, operations) in entries {
+                state.permissions.merge(Permission {
+                    path: name.into(),
+                    actor,
+                    operations,
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// The permission with this id.
+    pub(in crate::credhub) fn permission(&self, id: Uuid) -> Result<Granted, Refusal> {
+        self.credhub.with(|state| {
+            let permission = state.permissions.get(id).ok_or(Refusal::NoSuchCredential)?;
+            if !self.is_allowed(state, permission.path.as_str(), Operation::ReadAcl) {
+                return Err(Refusal::NoSuchCredential);
+            }
+            Ok(Granted {
+                id,
+                permission: permission.clone(),
+            })
+        })
+    }
+
+    /// The permission of an actor for exactly this path.
+    pub(in crate::credhub) fn find_permission(
+        &self,
+        path: &PermissionPath,
+        actor: &Actor,
+    ) -> Result<Granted, Refusal> {
+        self.credhub.with(|state| {
+            if !self.is_allowed(state, path.as_str(), Operation::ReadAcl) {
+                return Err(PermissionRefusal::NotFound.into());
+            }
+            let found = state.permissions.find(actor, path);
+            let (id, permission) = found.ok_or(PermissionRefusal::NotFound)?;
+            Ok(Granted {
+                id,
+                permission: permission.clone(),
+            })
+        })
+    }
+
+    /// The permissions for exactly the name of a credential.
+    pub(in crate::credhub) fn permissions_of(
+        &self,
+        name: &CredentialName,
+    ) -> Result<(CredentialName, Vec<Permission>), Refusal> {
+        self.credhub.with(|state| {
+            let (_, version) = state.vault.latest(name).ok_or(Refusal::NoSuchCredential)?;
+            let name = version.name.clone();
+            self.authorize(state, &name, Operation::ReadAcl)?;
+            let permissions = state.permissions.for_path(&(&name).into());
+            Ok((name, permissions.into_iter().cloned().collect()))
+        })
+    }
+
+    /// Replaces what a permission allows. Path and actor, when told, must be its own.
+    pub(in crate::credhub) fn change_permission(
+        &self,
+        id: Uuid,
+        path_and_actor: Option<(PermissionPath, Actor)>,
+        operations: BTreeSet<Operation>,
+    ) -> Result<Granted, Refusal> {
+        self.credhub.with(|state| {
+            let present = self.changeable(state, id)?;
+            if let Some((path, actor)) = path_and_actor
+                && (path != present.path || actor != present.actor)
+            {
+                return Err(PermissionRefusal::OtherPathOrActor.into());
+            }
+            state.permissions.replace_operations(id, operations.clone());
+            let permission = Permission {
+                operations,
+                ..present
+            };
+            Ok(Granted { id, permission })
+        })
+    }
+
+    /// Takes a permission away, and tells what it was.
+    pub(in crate::credhub) fn revoke(&self, id: Uuid) -> Result<Granted, Refusal> {
+        self.credhub.with(|state| {
+            let permission = self.changeable(state, id)?;
+            state.permissions.remove(id);
+            Ok(Granted { id, permission })
+        })
+    }
+
+    /// Takes away what an actor may do with exactly this credential.
+    pub(in crate::credhub) fn revoke_by_name(
+        &self,
+        name: &CredentialName,
+        actor: &Actor,
+    ) -> Result<(), Refusal> {
+        self.credhub.with(|state| {
+            self.may_grant(state, name.as_str(), actor)?;
+            let found = state.permissions.find(actor, &name.into());
+            let id = found.map(|(id, _)| id).ok_or(Refusal::NoSuchCredential)?;
+            state.permissions.remove(id);
+            Ok(())
+        })
+    }
+
+    /// Whether the actor may change what another one may do at this path. Nobody changes what they may do themselves.
+    fn may_grant(&self, state: &State, path: &str, other: &Actor) -> Result<(), Refusal> {
+        if !self.is_allowed(state, path, Operation::WriteAcl) {
+            return Err(Refusal::NoSuchCredential);
+        }
+        self.is_another(state, other)
+    }
+
+    fn is_another(&self, state: &State, other: &Actor) -> Result<(), Refusal> {
+        if state.conduct.acls == Acls::Enforced && *other == self.actor {
+            return Err(PermissionRefusal::OwnActor.into());
+        }
+        Ok(())
+    }
+
+    fn changeable(&self, state: &State, id: Uuid) -> Result<Permission, Refusal> {
+        let present = state
+            .permissions
+            .get(id)
+            .ok_or(PermissionRefusal::Unknown)?;
+        if !self.is_allowed(state, present.path.as_str(), Operation::WriteAcl) {
+            return Err(PermissionRefusal::Unknown.into());
+        }
+        self.is_another(state, &present.actor)?;
+        Ok(present.clone())
+    }
+}

@@ -1,0 +1,63 @@
+//! What a CredHub is set up with.
+
+use semver::Version;
+
+use super::{actor::Actor, permissions::Permission};
+
+/// The version whose behaviour a CredHub has unless it is told otherwise.
+pub const VERSION: Version = Version::new(2, 15, 20);
+
+/// One CredHub.
+#[derive(Clone, Debug)]
+pub struct CredHubSettings {
+    /// Which of a foundation's two it is.
+    pub side: Side,
+    /// The UAA whose tokens it believes, as its tokens name it.
+    pub uaa_url: String,
+    /// The version that it says it has. Below 2 it behaves as those did: `mode` on set, rights for creators, no
+    /// permissions v2.
+    pub version: Version,
+    /// Whether permissions matter.
+    pub acls: Acls,
+    /// The permissions that there are from the beginning.
+    pub permissions: Vec<Permission>,
+}
+
+/// Which CredHub of a foundation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one beside the Director.
+    Bosh,
+    /// The one beside the Cloud Controller, which apps ask.
+    Runtime,
+}
+
+/// Whether permissions matter (`acls.enabled`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acls {
+    /// Everybody may do what permissions allow.
+    Enforced,
+    /// Whoever is known may do everything.
+    Off,
+}
+
+impl Side {
+    pub(super) const fn versions_table(self) -> &'static str {
+        match self {
+            Self::Bosh => "bosh_credhub_versions",
+            Self::Runtime => "runtime_credhub_versions",
+        }
+    }
+
+    pub(super) const fn permissions_table(self) -> &'static str {
+        match self {
+            Self::Bosh => "bosh_credhub_permissions",
+            Self::Runtime => "runtime_credhub_permissions",
+        }
+    }
+}
+
+/// The identity under which a Director asks its CredHub.
+pub fn director_actor() -> Actor {
+    Actor::uaa_client("director_to_credhub")
+}

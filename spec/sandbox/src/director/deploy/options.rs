@@ -1,0 +1,104 @@
+//! What a call asks for beside the manifest (`spec/contracts/director-api.md`, "Deploying").
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{states::StateChange, update_spec::UpdateOverrides};
+use crate::director::ids::{ConfigId, GroupName};
+
+/// How a manifest is to be deployed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(in crate::director) struct DeployOptions {
+    pub(in crate::director) extent: Extent,
+    pub(in crate::director) vms: VmWish,
+    pub(in crate::director) disks: DiskWish,
+    pub(in crate::director) silent_agents: SilentAgents,
+    pub(in crate::director) skip_drain: SkipDrain,
+    pub(in crate::director) overrides: UpdateOverrides,
+    pub(in crate::director) state: Option<StateChange>,
+    /// The cloud configs that apply, as they were when the call came in or as it says.
+    pub(in crate::director) cloud_configs: Vec<ConfigId>,
+    /// The runtime configs, which are remembered; what they say is not applied.
+    pub(in crate::director) runtime_configs: Vec<ConfigId>,
+}
+
+/// How far a deploy goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::director) enum Extent {
+    #[default]
+    Whole,
+    /// Preparation only (`dry_run`).
+    DryRun,
+}
+
+/// Which VMs are replaced although nothing else calls for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::director) enum VmWish {
+    #[default]
+    Keep,
+    /// `recreate`.
+    Recreate,
+    /// `recreate` together with `recreate_vms_created_before`.
+    RecreateOlderThan(Timestamp),
+}
+
+/// What becomes of persistent disks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::director) enum DiskWish {
+    #[default]
+    Keep,
+    /// Their data moves to new disks (`recreate_persistent_disks`).
+    Recreate,
+}
+
+/// What becomes of VMs whose agents do not answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::director) enum SilentAgents {
+    /// They fail the task.
+    #[default]
+    Fail,
+    /// They are replaced (`fix`).
+    Replace,
+}
+
+/// Whose jobs are stopped without a warning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::director) enum SkipDrain {
+    #[default]
+    Nobody,
+    Everybody,
+    Groups(BTreeSet<GroupName>),
+}
+
+impl VmWish {
+    /// Whether a VM of this age is to be replaced.
+    pub(super) fn replaces(self, created_at: Timestamp) -> bool {
+        match self {
+            Self::Keep => false,
+            Self::Recreate => true,
+            Self::RecreateOlderThan(limit) => created_at < limit,
+        }
+    }
+}
+
+impl SkipDrain {
+    /// Reads `*` or a list of groups.
+    pub(in crate::director) fn read(text: &str) -> Self {
+        if text == "*" {
+            return Self::Everybody;
+        }
+        let groups = text.split(',').filter(|name| !name.is_empty());
+        Self::Groups(groups.map(|name| name.to_owned().into()).collect())
+    }
+
+    /// Whether the jobs of this group are stopped without a warning.
+    pub(super) fn applies_to(&self, group: &GroupName) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Everybody => true,
+            Self::Groups(groups) => groups.contains(group),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a call wants instances to do beside being updated (`PUT /deployments/NAME/jobs/…?state=`).
+
+use serde::{Deserialize, Serialize};
+
+use super::fault::ManifestFault;
+use crate::director::{deployments::InstanceState, ids::GroupName};
+
+/// A wish for the instances of one group or of all.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::director) struct StateChange {
+    pub(in crate::director) groups: ChangedGroups,
+    /// As it stands in the call; what it means is found out by the task.
+    pub(in crate::director) state: String,
+}
+
+/// Which instances a wish is for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::director) enum ChangedGroups {
+    All,
+    Group(GroupName),
+    Instance(GroupName, u32),
+}
+
+/// What is wanted of the instances of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Requested {
+    Nothing,
+    OfAll(Action),
+    OfOne(u32, Action),
+}
+
+/// What an instance is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Start,
+    Stop,
+    /// Stop, and give the VM up.
+    Detach,
+    Restart,
+    Recreate,
+}
+
+impl StateChange {
+    /// What is wanted of this group.
+    pub(super) fn of_group(&self, group: &GroupName) -> Result<Requested, ManifestFault> {
+        let action = Action::read(&self.state);
+        match &self.groups {
+            ChangedGroups::Group(other) | ChangedGroups::Instance(other, _) if other != group => {
+                Ok(Requested::Nothing)
+            }
+            ChangedGroups::All | ChangedGroups::Group(_) => match action {
+                Some(action) => Ok(Requested::OfAll(action)),
+                None => Err(ManifestFault::InvalidGroupState {
+                    group: group.clone(),
+                    state: self.state.clone(),
+                }),
+            },
+            ChangedGroups::Instance(_, index) => match action {
+                Some(action) => Ok(Requested::OfOne(*index, action)),
+                None => Err(ManifestFault::InvalidInstanceState {
+                    group: group.clone(),
+                    index: *index,
+                    state: self.state.clone(),
+                }),
+            },
+        }
+    }
+}
+
+impl Requested {
+    /// What is wanted of the instance with this index.
+    pub(super) fn of(self, index: u32) -> Option<Action> {
+        match self {
+            Self::OfAll(action) => Some(action),
+            Self::OfOne(only, action) if only == index => Some(action),
+            Self::OfOne(..) | Self::Nothing => None,
+        }
+    }
+}
+
+impl Action {
+    fn read(state: &str) -> Option<Self> {
+        match state {
+            "started" => Some(Self::Start),
+            "stopped" => Some(Self::Stop),
+            "detached" => Some(Self::Detach),
+            "restart" => Some(Self::Restart),
+            "recreate" => Some(Self::Recreate),
+            _ => None,
+        }
+    }
+
+    /// The state in which an instance is left.
+    pub(super) fn leads_to(self) -> InstanceState {
+        match self {
+            Self::Start | Self::Restart | Self::Recreate => InstanceState::Started,
+            Self::Stop => InstanceState::Stopped,
+            Self::Detach => InstanceState::Detached,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Links that are made for somebody outside of all deployments, such as a service binding.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{Consumer, Link, LinkId, Links, Owner, ProviderId};
+
+/// A link to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::director) struct ExternalLink {
+    pub(in crate::director) provider: ProviderId,
+    /// What the consumer calls itself.
+    pub(in crate::director) consumer: String,
+    pub(in crate::director) network: Option<String>,
+}
+
+/// Why a link cannot be made. The texts are a real Director's.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::director) enum LinkFault {
+    /// There is no such provider.
+    #[error("Invalid link_provider_id: {0}")]
+    NoSuchProvider(String),
+    /// The provider is for its own deployment alone.
+    #[error("Provider not `shared`")]
+    NotShared,
+    /// The provider's instances are not on this network.
+    #[error("Can't resolve network: `{network}` in provider id: {provider} for `{consumer}`")]
+    NoSuchNetwork {
+        /// The network asked for.
+        network: String,
+        /// The provider.
+        provider: String,
+        /// Who asked.
+        consumer: String,
+    },
+}
+
+/// Why a link cannot be deleted. The texts are a real Director's.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::director) enum DeleteFault {
+    /// There is no such link.
+    #[error("Invalid link id: {0}")]
+    NoSuchLink(String),
+    /// It is a link between jobs.
+    #[error("Error deleting link: not a external link")]
+    NotExternal,
+}
+
+impl Links {
+    /// Makes a link, or finds the one that was made for the same consumer before.
+    pub(in crate::director) fn create(&self, wanted: ExternalLink) -> Result<Value, LinkFault> {
+        let mut table = self.lock();
+        let id = wanted.provider;
+        let Some(provider) = table.providers.get(&id).cloned() else {
+            return Err(LinkFault::NoSuchProvider(id.to_string()));
+        };
+        if !provider.shared {
+            return Err(LinkFault::NotShared);
+        }
+        if let Some(network) = &wanted.network
+            && !provider.networks.contains(network)
+        {
+            return Err(LinkFault::NoSuchNetwork {
+                network: network.clone(),
+                provider: id.to_string(),
+                consumer: wanted.consumer,
+            });
+        }
+        let owner = Owner::External(wanted.consumer);
+        let known = table.consumers.iter().find(|(_, other)| {
+            other.deployment == provider.deployment
+                && other.owner == owner
+                && other.name == provider.original_name
+                && other.kind == provider.kind
+        });
+        let known = known.map(|(id, _)| *id);
+        let consumer = known.unwrap_or_else(|| {
+            table.add_consumer(Consumer {
+                deployment: provider.deployment.clone(),
+                owner,
+                name: provider.original_name.clone(),
+                kind: provider.kind.clone(),
+                optional: false,
+            })
+        });
+        let link = table.link(Link {
+            name: provider.original_name,
+            provider: id,
+            consumer,
+            content: json!({}),
+            network: wanted.network,
+            created_at: Timestamp::now(),
+        });
+        table.save();
+        Ok(table.link_view(link))
+    }
+
+    /// Deletes a link that was made for an outsider.
+    pub(in crate::director) fn delete(&self, id: &str) -> Result<(), DeleteFault> {
+        let mut table = self.lock();
+        let no_such_link = || DeleteFault::NoSuchLink(id.to_owned());
+        let link_id: LinkId = id.parse().map_err(|_| no_such_link())?;
+        let link = table.links.get(&link_id).ok_or_else(no_such_link)?;
+        let consumer = table.consumers.get(&link.consumer);
+        if !consumer.is_some_and(|consumer| matches!(consumer.owner, Owner::External(_))) {
+            return Err(DeleteFault::NotExternal);
+        }
+        table.links.remove(&link_id);
+        table.remove_dangling();
+        table.save();
+        Ok(())
+    }
+}

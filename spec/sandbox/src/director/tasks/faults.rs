@@ -1,0 +1,242 @@
+//! Faults that are set in the way of tasks: a step that fails, a worker that dies, a task that is held up.
+
+use std::{
+    collections::BTreeMap,
+    future::pending,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::TaskFailure;
+use crate::director::ids::{DeploymentName, TaskId};
+
+/// Something that happens to the next task that comes to a place. It happens once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskFault {
+    /// To tasks of this deployment; without it to any task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<String>,
+    /// Where.
+    pub at: TaskPlace,
+    /// What.
+    pub effect: TaskEffect,
+}
+
+/// A place that tasks come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "place", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TaskPlace {
+    /// In the queue: a worker is there, and the task has not been begun.
+    Queue,
+    /// A worker has begun the task, which has no lock yet.
+    Start,
+    /// A step of a stage has been begun, and nothing has been done for it.
+    Step {
+        /// The stage's name, such as `Creating missing vms`.
+        stage: String,
+        /// What the step's name contains, such as `redis/`; without it the first step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<String>,
+        /// How far the step says it is, such as `executing drain`; without it its beginning.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<String>,
+    },
+}
+
+/// What happens to a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TaskEffect {
+    /// The step fails, and the task with it.
+    Fail {
+        /// The number in the event log (`spec/contracts/director-api.md`, "Errors").
+        code: u32,
+        /// The text in the event log.
+        message: String,
+    },
+    /// The worker dies: the task stays as it is, and so does its lock until it expires.
+    KillWorker,
+    /// The task goes no further until the fault is cleared. One that is cancelled meanwhile ends then.
+    Hold,
+}
+
+/// Numbers a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TaskFaultId(u64);
+
+/// A fault that has not happened yet, or a task that is held up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArmedTaskFault {
+    /// By which it is cleared.
+    pub id: TaskFaultId,
+    /// What was armed.
+    #[serde(flatten)]
+    pub fault: TaskFault,
+    /// The task that it holds up.
+    pub holds: Option<u64>,
+}
+
+/// All faults that are armed.
+#[derive(Default)]
+pub(in crate::director) struct TaskFaults {
+    table: Mutex<Table>,
+    cleared: Notify,
+}
+
+#[derive(Default)]
+struct Table {
+    last: u64,
+    armed: BTreeMap<TaskFaultId, Armed>,
+}
+
+struct Armed {
+    fault: TaskFault,
+    holds: Option<TaskId>,
+}
+
+/// A place, as a task comes to it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::director) enum Arrival<'a> {
+    Queue,
+    Start,
+    Step {
+        stage: &'a str,
+        task: &'a str,
+        status: Option<&'a str>,
+    },
+}
+
+/// Who comes to a place.
+#[derive(Clone)]
+pub(in crate::director) struct Traveller {
+    pub(in crate::director) task: TaskId,
+    pub(in crate::director) deployment: DeploymentName,
+    /// Ends the task's worker.
+    pub(in crate::director) death: CancellationToken,
+}
+
+impl TaskFaults {
+    /// Arms a fault.
+    pub(in crate::director) fn arm(&self, fault: TaskFault) -> TaskFaultId {
+        let mut table = self.lock();
+        table.last += 1;
+        let id = TaskFaultId(table.last);
+        table.armed.insert(id, Armed { fault, holds: None });
+        id
+    }
+
+    /// What is armed, in the order of arming.
+    pub(in crate::director) fn list(&self) -> Vec<ArmedTaskFault> {
+        let table = self.lock();
+        let armed = table.armed.iter().map(|(id, armed)| ArmedTaskFault {
+            id: *id,
+            fault: armed.fault.clone(),
+            holds: armed.holds.map(TaskId::number),
+        });
+        armed.collect()
+    }
+
+    /// Takes a fault away; a task that it holds up goes on. Tells whether there was one.
+    pub(in crate::director) fn clear(&self, id: TaskFaultId) -> bool {
+        let was_armed = self.lock().armed.remove(&id).is_some();
+        self.cleared.notify_waiters();
+        was_armed
+    }
+
+    /// Takes all faults away.
+    pub(in crate::director) fn clear_all(&self) {
+        self.lock().armed.clear();
+        self.cleared.notify_waiters();
+    }
+
+    /// A task comes to a place: what is armed for it happens.
+    pub(in crate::director) async fn meet(
+        &self,
+        traveller: &Traveller,
+        place: Arrival<'_>,
+    ) -> Result<(), TaskFailure> {
+        while let Some((id, effect)) = self.next(traveller, place) {
+            match effect {
+                TaskEffect::Fail { code, message } => {
+                    return Err(TaskFailure::Armed { code, message });
+                }
+                TaskEffect::KillWorker => {
+                    traveller.death.cancel();
+                    pending::<()>().await;
+                }
+                TaskEffect::Hold => self.until_cleared(id).await,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next fault for this task here. It is used up, unless it holds the task.
+    fn next(&self, traveller: &Traveller, place: Arrival<'_>) -> Option<(TaskFaultId, TaskEffect)> {
+        let mut table = self.lock();
+        let (id, armed) = table.armed.iter_mut().find(|(_, armed)| {
+            armed.holds.is_none()
+                && armed.fault.is_for(&traveller.deployment)
+                && armed.fault.at.is(place)
+        })?;
+        let (id, effect) = (*id, armed.fault.effect.clone());
+        if effect == TaskEffect::Hold {
+            armed.holds = Some(traveller.task);
+        } else {
+            table.armed.remove(&id);
+        }
+        Some((id, effect))
+    }
+
+    async fn until_cleared(&self, id: TaskFaultId) {
+        loop {
+            let cleared = self.cleared.notified();
+            tokio::pin!(cleared);
+            cleared.as_mut().enable();
+            if !self.lock().armed.contains_key(&id) {
+                return;
+            }
+            cleared.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TaskFault {
+    fn is_for(&self, deployment: &DeploymentName) -> bool {
+        let wanted = self.deployment.as_deref();
+        wanted.is_none_or(|wanted| wanted == deployment.as_ref())
+    }
+}
+
+impl TaskPlace {
+    fn is(&self, place: Arrival<'_>) -> bool {
+        match (self, place) {
+            (Self::Queue, Arrival::Queue) | (Self::Start, Arrival::Start) => true,
+            (
+                Self::Step {
+                    stage,
+                    task,
+                    status,
+                },
+                Arrival::Step {
+                    stage: at_stage,
+                    task: at_task,
+                    status: at_status,
+                },
+            ) => {
+                stage == at_stage
+                    && task.as_ref().is_none_or(|part| at_task.contains(part))
+                    && status.as_deref() == at_status
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The short result that is shown with a task.
+
+const LIMIT: usize = 128;
+
+/// Cuts a result to one that is shown with the task. Every line loses its last word with the space before it, and so
+/// does a line of one word with the line break before it.
+pub(super) fn summary(result: &str) -> String {
+    let stripped = result.trim();
+    if stripped.chars().count() <= LIMIT {
+        return stripped.to_owned();
+    }
+    let cut: Vec<char> = stripped.chars().take(LIMIT + 1).collect();
+    let mut kept = String::new();
+    let mut place = 0;
+    while let Some(letter) = cut.get(place) {
+        if let Some(end) = end_of_last_word(&cut, place) {
+            place = end;
+        } else {
+            kept.push(*letter);
+            place += 1;
+        }
+    }
+    format!("{kept}...")
+}
+
+/// Where the space that starts here and the word after it end, if the line ends there as well.
+fn end_of_last_word(text: &[char], start: usize) -> Option<usize> {
+    let is_space = |place: usize| text.get(place).is_some_and(|letter| letter.is_whitespace());
+    let is_line_end = |place: usize| text.get(place).is_none_or(|letter| *letter == '\n');
+    let spaces = (start..text.len()).take_while(|place| is_space(*place));
+    spaces.map(|space| space + 1).find_map(|word| {
+        let length = (word..text.len())
+            .take_while(|place| !is_space(*place))
+            .count();
+        is_line_end(word + length).then_some(word + length)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_result_is_cut_as_a_director_cuts_it() {
+        let error = "Unable to render instance groups for deployment. Errors are:\n  - Unable to render jobs for instance group 'srv'. Errors are:\n    - Unable to render templates for job 'tiny'.";
+        assert_eq!(
+            summary(error),
+            "Unable to render instance groups for deployment. Errors\n  - Unable to render jobs for instance group 'srv'. Errors..."
+        );
+        let lock = "Failed to acquire lock for lock:deployment:service-instance_c3 uid: dddda479-9144-40b4-b597-85b80988bb09. Locking task id is 28, description: 'run errand smoke from deployment service-instance_c3'";
+        assert_eq!(
+            summary(lock),
+            "Failed to acquire lock for lock:deployment:service-instance_c3 uid: dddda479-9144-40b4-b597-85b80988bb09. Locking task id is 28,..."
+        );
+        let cpi = "Unknown CPI error 'Creating vm failed' with message 'Creating vm failed\n/var/vcap/packages/director/src/bosh-director/lib/cloud/dummy.rb:87:in `create_vm'";
+        assert_eq!(
+            summary(cpi),
+            "Unknown CPI error 'Creating vm failed' with message 'Creating vm..."
+        );
+        assert_eq!(summary("/deployments/a\n"), "/deployments/a");
+    }
+}

@@ -1,0 +1,92 @@
+//! What a fault does.
+
+use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::words::{FieldName, FieldValue, Status};
+use crate::durations;
+
+/// What happens to a request, to its answer or to a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Effect {
+    /// Everything takes longer.
+    Delay {
+        /// How much longer, with its unit.
+        #[serde(with = "durations")]
+        duration: Duration,
+        /// Whether the server works on the request before the wait or after it.
+        #[serde(default)]
+        moment: Moment,
+    },
+    /// Something else is answered.
+    Answer(Answer),
+    /// The connection is cut, and with it every other request on it.
+    Drop {
+        /// Whether the server has worked on the request by then.
+        #[serde(default)]
+        moment: Moment,
+    },
+    /// The connection is cut within the body of the answer. Its head tells the whole length.
+    Truncate {
+        /// How much of the body arrives.
+        bytes: usize,
+    },
+    /// The body of the answer trickles.
+    Slow {
+        /// How fast.
+        bytes_per_second: NonZeroU32,
+    },
+    /// The answer says that it is of another type than it is.
+    ContentType {
+        /// What it says.
+        value: FieldValue,
+    },
+    /// New connections meet a certificate that they should not accept. Those that stand are not affected.
+    Certificate {
+        /// What is wrong with it.
+        flaw: CertificateFlaw,
+    },
+}
+
+/// An answer that the server would not have given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Its status.
+    pub status: Status,
+    /// Its headers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<FieldName, FieldValue>,
+    /// Its body.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// Whether the server has worked on the request by then.
+    #[serde(default)]
+    pub moment: Moment,
+}
+
+/// When a fault strikes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moment {
+    /// Before the server gets to see the request: nothing has happened.
+    #[default]
+    Before,
+    /// When the server has done what was asked: only the answer suffers.
+    After,
+}
+
+/// What is wrong with a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateFlaw {
+    /// It is for another host.
+    OtherHost,
+    /// Its time is over.
+    Expired,
+    /// It was signed by an authority that nobody knows.
+    UnknownAuthority,
+}

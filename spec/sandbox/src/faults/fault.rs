@@ -1,0 +1,152 @@
+//! What a fault is.
+
+use std::{fmt, str::FromStr};
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::{effect::Effect, requests::Requests};
+
+/// The largest body that a fault answers with, in bytes.
+const BODY_LIMIT: usize = 1024 * 1024;
+
+/// A way in which a server fails, and whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The server that fails.
+    pub server: ServerName,
+    /// The requests that it strikes. Certificates are chosen before there is a request, so theirs strike connections.
+    #[serde(default, skip_serializing_if = "Requests::are_all")]
+    pub requests: Requests,
+    /// How many of them it lets pass first.
+    #[serde(default)]
+    pub after: u64,
+    /// How many of them it strikes. Without a number it strikes until it is cleared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<u64>,
+    /// What happens to them.
+    pub effect: Effect,
+}
+
+/// A server of the foundation.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerName {
+    /// The Director.
+    Director,
+    /// The Director's UAA.
+    BoshUaa,
+    /// The Director's CredHub.
+    Credhub,
+    /// The Cloud Controller.
+    CloudController,
+    /// The Cloud Controller's UAA.
+    CfUaa,
+    /// The CredHub of applications.
+    RuntimeCredhub,
+}
+
+/// Names a fault that is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FaultId(u64);
+
+/// The fault could never do what it says.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableFault {
+    /// A certificate belongs to a connection, not to requests.
+    #[error("a certificate is chosen before there is a request: `requests` has no meaning here")]
+    CertificateForRequests,
+    /// It strikes nobody.
+    #[error("`times` must be at least 1")]
+    Never,
+    /// The body is longer than the limit.
+    #[error("a body of {0} bytes is more than the {BODY_LIMIT} that a fault can answer with")]
+    LongBody(usize),
+}
+
+impl Fault {
+    /// A fault that strikes every request to a server until it is cleared.
+    pub fn new(server: ServerName, effect: Effect) -> Self {
+        Self {
+            server,
+            requests: Requests::default(),
+            after: 0,
+            times: None,
+            effect,
+        }
+    }
+
+    /// The same for these requests only.
+    #[must_use]
+    pub fn on(mut self, requests: Requests) -> Self {
+        self.requests = requests;
+        self
+    }
+
+    /// The same, so many times.
+    #[must_use]
+    pub fn times(mut self, times: u64) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// The same after so many requests have passed.
+    #[must_use]
+    pub fn after(mut self, after: u64) -> Self {
+        self.after = after;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), UnusableFault> {
+        if self.times == Some(0) {
+            return Err(UnusableFault::Never);
+        }
+        match &self.effect {
+            Effect::Certificate { .. } if !self.requests.are_all() => {
+                Err(UnusableFault::CertificateForRequests)
+            }
+            Effect::Answer(answer) if answer.body.len() > BODY_LIMIT => {
+                Err(UnusableFault::LongBody(answer.body.len()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ServerName {
+    /// What people call it. It is the common name of its certificate too.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Director => "the Director",
+            Self::BoshUaa => "the Director's UAA",
+            Self::Credhub => "the Director's CredHub",
+            Self::CloudController => "the Cloud Controller",
+            Self::CfUaa => "the Cloud Controller's UAA",
+            Self::RuntimeCredhub => "the CredHub of applications",
+        }
+    }
+}
+
+impl FaultId {
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for FaultId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for FaultId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}

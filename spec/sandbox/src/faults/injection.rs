@@ -1,0 +1,133 @@
+//! What faults do to a request and its answer.
+
+use actix_web::{
+    Error, HttpMessage, HttpResponse,
+    body::{self, BodySize, BoxBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::header::{CONTENT_TYPE, HeaderValue},
+    middleware::Next,
+    rt::time::sleep,
+    web::Bytes,
+};
+use futures_util::StreamExt;
+
+use super::{
+    body::Meagre,
+    connection::Connection,
+    effect::{Answer, Effect, Moment},
+    fault::ServerName,
+    table::Faults,
+};
+
+/// Hands a request on to the server, unless a fault has something else in mind.
+pub(crate) async fn inject(
+    faults: Faults,
+    server: ServerName,
+    mut request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let effects = faults.strike(server, request.head());
+    if effects.is_empty() {
+        return next.call(request).await;
+    }
+    for effect in &effects {
+        match effect {
+            Effect::Delay {
+                duration,
+                moment: Moment::Before,
+            } => sleep(*duration).await,
+            Effect::Answer(answer) if answer.moment == Moment::Before => {
+                // Whoever is in front of a server reads what it does not hand on.
+                let mut payload = request.take_payload();
+                while let Some(Ok(_)) = payload.next().await {}
+                return Ok(request.into_response(other(answer)));
+            }
+            Effect::Drop {
+                moment: Moment::Before,
+            } => {
+                cut(request.conn_data());
+                return Ok(request.into_response(HttpResponse::InternalServerError().finish()));
+            }
+            _ => {}
+        }
+    }
+    let mut response = next.call(request).await?;
+    for effect in effects {
+        response = spoil(response, effect).await;
+    }
+    Ok(response)
+}
+
+/// What happens to an answer after the server has given it.
+async fn spoil(response: ServiceResponse, effect: Effect) -> ServiceResponse {
+    match effect {
+        Effect::Delay {
+            duration,
+            moment: Moment::After,
+        } => {
+            sleep(duration).await;
+            response
+        }
+        Effect::Answer(answer) if answer.moment == Moment::After => {
+            response.into_response(other(&answer))
+        }
+        Effect::Drop {
+            moment: Moment::After,
+        } => {
+            cut(response.request().conn_data());
+            response
+        }
+        Effect::Truncate { bytes } => {
+            with_body(response, |announced, whole| {
+                Meagre::truncated(announced, &whole, bytes).boxed()
+            })
+            .await
+        }
+        Effect::Slow { bytes_per_second } => {
+            with_body(response, |announced, whole| {
+                Meagre::slow(announced, whole, bytes_per_second).boxed()
+            })
+            .await
+        }
+        Effect::ContentType { value } => {
+            let mut response = response;
+            if let Ok(value) = HeaderValue::from_str(value.as_str()) {
+                response.headers_mut().insert(CONTENT_TYPE, value);
+            }
+            response
+        }
+        Effect::Delay { .. }
+        | Effect::Answer(_)
+        | Effect::Drop { .. }
+        | Effect::Certificate { .. } => response,
+    }
+}
+
+/// Puts another body in place of a whole one.
+async fn with_body(
+    response: ServiceResponse,
+    other: impl FnOnce(BodySize, Bytes) -> BoxBody,
+) -> ServiceResponse {
+    let (request, response) = response.into_parts();
+    let (response, body) = response.into_parts();
+    let announced = body.size();
+    // A body that ends in an error by itself is as short as that.
+    let whole = body::to_bytes(body).await.unwrap_or_default();
+    ServiceResponse::new(request, response.set_body(other(announced, whole)))
+}
+
+fn other(answer: &Answer) -> HttpResponse {
+    let mut response = HttpResponse::build(answer.status.code());
+    for (name, value) in &answer.headers {
+        response.insert_header((name.as_str(), value.as_str()));
+    }
+    response.body(answer.body.clone())
+}
+
+fn cut(connection: Option<&Connection>) {
+    if let Some(connection) = connection {
+        connection.cut();
+    } else {
+        tracing::warn!("there is no hold on a connection that is to be dropped");
+    }
+}

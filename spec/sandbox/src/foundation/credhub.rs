@@ -1,0 +1,226 @@
+//! Each CredHub, put together: who may get in, and what they may do there from the beginning
+//! (`spec/contracts/platform-apis.md`, "Rights the broker's identities need").
+
+use std::collections::BTreeSet;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{
+    description::{CredHubAccess, InstanceIdentityAccess},
+    files::{self, Readers},
+    identity::Secrets,
+    seed::Side,
+    settings::{AclsSection, ClientSection, CredHubSection, PermissionSection},
+    up::{StartError, UpOptions},
+};
+use crate::{
+    credhub::{
+        self, ALL_OPERATIONS, Acls, Actor, CredHub, CredHubSettings, Operation, Permission,
+        director_actor,
+    },
+    instance_identity::{InstanceIdentity, InstanceIdentityError},
+    store::{Rows, Store},
+    uaa::{Client, Uaa},
+};
+
+/// The file with the certificate of the authority of apps, in the state folder.
+pub(super) const INSTANCE_IDENTITY_CERTIFICATE: &str = "instance_identity_ca.pem";
+/// The file with its private key.
+pub(super) const INSTANCE_IDENTITY_KEY: &str = "instance_identity_ca.key";
+/// The client with which the Cloud Controller reads what service keys refer to.
+const SERVICE_KEY_CLIENT: &str = "cc_service_key_client";
+const OWN_DIRECTOR_CLIENT: &str = "director_to_credhub";
+const SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
+const INSTANCE_IDENTITY_TABLE: &str = "instance_identity";
+
+/// A CredHub that is still without a UAA.
+pub(super) struct CredHubPlan {
+    /// The clients that its UAA is to know.
+    pub(super) clients: Vec<Client>,
+    settings: CredHubSettings,
+    access: CredHubAccess,
+}
+
+impl CredHubPlan {
+    /// The one beside the Director of this name.
+    pub(super) fn bosh(
+        section: &CredHubSection,
+        director: &str,
+        (url, uaa_url): (String, String),
+        secrets: &mut Secrets,
+    ) -> Self {
+        let broker = Actor::uaa_client(&section.client.id);
+        let first = vec![
+            everything(&director_actor()),
+            permission("/odb/*", &broker, &ALL_OPERATIONS),
+            permission(&format!("/{director}/*"), &broker, &[Operation::Read]),
+        ];
+        let service = service_client(OWN_DIRECTOR_CLIENT);
+        let side = (Side::Bosh, credhub::Side::Bosh);
+        Self::new(section, side, (url, uaa_url), (first, service), secrets)
+    }
+
+    /// The one beside the Cloud Controller.
+    pub(super) fn runtime(
+        section: &CredHubSection,
+        (url, uaa_url): (String, String),
+        secrets: &mut Secrets,
+    ) -> Self {
+        let broker = Actor::uaa_client(&section.client.id);
+        let service_keys = Actor::uaa_client(SERVICE_KEY_CLIENT);
+        let first = vec![
+            permission("/c/*", &broker, &ALL_OPERATIONS),
+            permission("/*", &service_keys, &[Operation::Read]),
+        ];
+        let service = service_client(SERVICE_KEY_CLIENT);
+        let side = (Side::Cf, credhub::Side::Runtime);
+        Self::new(section, side, (url, uaa_url), (first, service), secrets)
+    }
+
+    fn new(
+        section: &CredHubSection,
+        (uaa_side, side): (Side, credhub::Side),
+        (url, uaa_url): (String, String),
+        (first, service): (Vec<Permission>, ClientSection),
+        secrets: &mut Secrets,
+    ) -> Self {
+        let (client, client_access) = section.client.seeded(uaa_side, secrets);
+        let (admin, admin_access) = section.admin_client.seeded(uaa_side, secrets);
+        let (service, _) = service.seeded(uaa_side, secrets);
+        let mut permissions = match &section.permissions {
+            None => first,
+            Some(configured) => {
+                // Those of the platform's own clients stay; what others may do is as it is written.
+                let own = first
+                    .into_iter()
+                    .filter(|permission| permission.actor != Actor::uaa_client(&section.client.id));
+                own.chain(configured.iter().map(PermissionSection::permission))
+                    .collect()
+            }
+        };
+        permissions.push(everything(&Actor::uaa_client(&section.admin_client.id)));
+        Self {
+            clients: vec![client, admin, service],
+            settings: CredHubSettings {
+                side,
+                uaa_url: uaa_url.clone(),
+                version: section.version.clone(),
+                acls: match section.acls {
+                    AclsSection::Enforced => Acls::Enforced,
+                    AclsSection::Disabled => Acls::Off,
+                },
+                permissions,
+            },
+            access: CredHubAccess {
+                url,
+                uaa_url,
+                client: client_access,
+                admin_client: admin_access,
+            },
+        }
+    }
+
+    /// The CredHub, and how to get in.
+    pub(super) fn build(
+        self,
+        uaa: &Uaa,
+        store: &Store,
+    ) -> Result<(CredHub, CredHubAccess), StartError> {
+        let credhub =
+            CredHub::new(self.settings, uaa.verifier(), store).map_err(StartError::Store)?;
+        let access = CredHubAccess {
+            client: self.access.client.at(uaa),
+            admin_client: self.access.admin_client.at(uaa),
+            ..self.access
+        };
+        Ok((credhub, access))
+    }
+}
+
+impl PermissionSection {
+    fn permission(&self) -> Permission {
+        Permission {
+            path: self.path.clone().into(),
+            actor: self.actor.clone().into(),
+            operations: self.operations.clone(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedInstanceIdentity {
+    certificate: String,
+    #[serde(serialize_with = "exposed")]
+    key: SecretString,
+}
+
+/// The authority of apps that the store remembers, or a new one; and its files in the state folder.
+pub(super) fn instance_identity(
+    store: &Store,
+    options: &UpOptions,
+) -> Result<(InstanceIdentity, InstanceIdentityAccess), StartError> {
+    let mut rows: Rows<(), SavedInstanceIdentity> =
+        Rows::open(store, INSTANCE_IDENTITY_TABLE).map_err(StartError::Store)?;
+    let identity = found_or_new(&mut rows).map_err(StartError::InstanceIdentity)?;
+    let access = InstanceIdentityAccess {
+        certificate: options.state.join(INSTANCE_IDENTITY_CERTIFICATE),
+        key: options.state.join(INSTANCE_IDENTITY_KEY),
+    };
+    let key = identity.key().expose_secret();
+    files::write(
+        &access.certificate,
+        identity.certificate(),
+        Readers::Everybody,
+    )
+    .and_then(|()| files::write(&access.key, key, Readers::Owner))
+    .map_err(StartError::File)?;
+    Ok((identity, access))
+}
+
+fn found_or_new(
+    rows: &mut Rows<(), SavedInstanceIdentity>,
+) -> Result<InstanceIdentity, InstanceIdentityError> {
+    if let Some(saved) = rows.get(&()) {
+        return InstanceIdentity::from_pem(saved.certificate.clone(), saved.key.clone());
+    }
+    let identity = InstanceIdentity::new()?;
+    let saved = SavedInstanceIdentity {
+        certificate: identity.certificate().to_owned(),
+        key: identity.key().clone(),
+    };
+    rows.insert((), saved);
+    rows.save();
+    Ok(identity)
+}
+
+fn everything(actor: &Actor) -> Permission {
+    permission("/*", actor, &ALL_OPERATIONS)
+}
+
+fn permission(path: &str, actor: &Actor, operations: &[Operation]) -> Permission {
+    Permission {
+        path: path.to_owned().into(),
+        actor: actor.clone(),
+        operations: operations.iter().copied().collect(),
+    }
+}
+
+/// A client that the platform itself has.
+fn service_client(id: &str) -> ClientSection {
+    ClientSection {
+        id: id.to_owned(),
+        secret: None,
+        authorities: scopes(),
+    }
+}
+
+/// What lets a client in; what it may do there is for permissions to say.
+pub(super) fn scopes() -> BTreeSet<String> {
+    SCOPES.iter().map(|scope| (*scope).to_owned()).collect()
+}
+
+/// The store is for its owner alone.
+fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose_secret())
+}

@@ -1,0 +1,47 @@
+//! Removing a foundation's state.
+
+use std::{fs, path::Path};
+
+use super::{
+    credhub::{INSTANCE_IDENTITY_CERTIFICATE, INSTANCE_IDENTITY_KEY},
+    files::{self, FileError},
+    up::DESCRIPTION_FILE,
+};
+use crate::cpi::{LeftoverError, remove_state};
+
+/// What a foundation writes into its folder. Whatever else is there is not ours to remove.
+const FILES: [&str; 7] = [
+    "state.redb",
+    "ca.pem",
+    "broker.crt",
+    "broker.key",
+    INSTANCE_IDENTITY_CERTIFICATE,
+    INSTANCE_IDENTITY_KEY,
+    DESCRIPTION_FILE,
+];
+const FOLDERS: [&str; 2] = ["vms", "disks"];
+
+/// The state of a foundation could not be removed, or not all of it.
+#[derive(Debug, thiserror::Error)]
+pub enum WipeError {
+    /// Something that it left running cannot be ended, or its VMs and disks cannot be removed.
+    #[error("could not remove the VMs")]
+    Vms(#[source] LeftoverError),
+    /// A file cannot be removed.
+    #[error("could not remove the state")]
+    File(#[source] FileError),
+}
+
+/// Removes the state of a foundation that does not run, so that the next start in the folder makes a fresh one. Ends
+/// what it may have left running. Blocks until that is done.
+pub fn wipe(folder: &Path) -> Result<(), WipeError> {
+    remove_state(folder).map_err(WipeError::Vms)?;
+    for name in FILES {
+        files::remove(&folder.join(name)).map_err(WipeError::File)?;
+    }
+    for name in FOLDERS {
+        // What is not the sandbox's, in it or beside it, stays.
+        let _ = fs::remove_dir(folder.join(name));
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Who calls the resource endpoints of a UAA, and what that caller may do (`spec/contracts/platform-apis.md`,
+//! "Token errors").
+
+use std::collections::BTreeSet;
+
+use actix_web::{
+    HttpRequest, HttpResponse, ResponseError,
+    http::{
+        StatusCode,
+        header::{self, AUTHORIZATION},
+    },
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    Uaa,
+    answer::{JSON, joined},
+    tokens::{Problem, Purpose},
+};
+
+/// The bearer of a token of this UAA.
+pub(super) struct Caller {
+    pub(super) client_id: String,
+    /// The user, when the client calls for one.
+    pub(super) user_id: Option<Uuid>,
+    pub(super) scopes: BTreeSet<String>,
+}
+
+/// Why a caller is not let in, or does not find what it asks for among tokens.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Denied {
+    #[error("Full authentication is required to access this resource")]
+    NoToken,
+    /// With the status that the endpoint gives it.
+    #[error("{0}")]
+    Token(Problem, StatusCode),
+    #[error("Insufficient scope for this resource")]
+    Scope(&'static [&'static str]),
+    #[error("Access is denied")]
+    Access,
+    #[error("Some requested scopes are missing: {0}")]
+    ScopesMissing(String),
+    #[error("Resource not found")]
+    NoSuchToken,
+}
+
+impl Caller {
+    /// The bearer of the request's token.
+    pub(super) fn of(uaa: &Uaa, request: &HttpRequest) -> Result<Self, Denied> {
+        let token = bearer(request).ok_or(Denied::NoToken)?;
+        let claims = uaa
+            .validated(token, Purpose::Access)
+            .map_err(|problem| Denied::Token(problem, StatusCode::UNAUTHORIZED))?;
+        Ok(Self {
+            client_id: claims.client_id,
+            user_id: claims.user.map(|user| user.user_id),
+            scopes: claims.scope,
+        })
+    }
+
+    /// Whether the request has a token at all.
+    pub(super) fn has_bearer(request: &HttpRequest) -> bool {
+        bearer(request).is_some()
+    }
+
+    /// Whether the token has one of these scopes.
+    pub(super) fn has_any(&self, scopes: &[&str]) -> bool {
+        scopes.iter().any(|scope| self.scopes.contains(*scope))
+    }
+
+    /// Refuses a caller who has none of these scopes.
+    pub(super) fn must_have_any(&self, scopes: &'static [&'static str]) -> Result<(), Denied> {
+        if self.has_any(scopes) {
+            Ok(())
+        } else {
+            Err(Denied::Scope(scopes))
+        }
+    }
+}
+
+fn bearer(request: &HttpRequest) -> Option<&str> {
+    let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = header.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some(token.trim())
+}
+
+impl Denied {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoToken => "unauthorized",
+            Self::Token(..) | Self::NoSuchToken => "invalid_token",
+            Self::Scope(_) => "insufficient_scope",
+            Self::Access => "access_denied",
+            Self::ScopesMissing(_) => "invalid_scope",
+        }
+    }
+
+    fn challenge(&self) -> Option<String> {
+        let code = self.code();
+        match self {
+            Self::NoToken | Self::Token(_, StatusCode::UNAUTHORIZED) => Some(format!(
+                r#"Bearer realm="UAA/oauth", error="{code}", error_description="{self}""#
+            )),
+            Self::Scope(scopes) => Some(format!(
+                r#"Bearer error="{code}", error_description="{self}", scope="{}""#,
+                joined(*scopes, " ")
+            )),
+            Self::Token(..) | Self::Access | Self::ScopesMissing(_) | Self::NoSuchToken => None,
+        }
+    }
+}
+
+impl ResponseError for Denied {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            Self::NoToken => StatusCode::UNAUTHORIZED,
+            Self::Token(_, status) => *status,
+            Self::Scope(_) | Self::Access => StatusCode::FORBIDDEN,
+            Self::ScopesMissing(_) => StatusCode::BAD_REQUEST,
+            Self::NoSuchToken => StatusCode::NOT_FOUND,
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status_code());
+        response.insert_header((header::CACHE_CONTROL, "no-store"));
+        response.insert_header((header::PRAGMA, "no-cache"));
+        if let Some(challenge) = self.challenge() {
+            response.insert_header((header::WWW_AUTHENTICATE, challenge));
+        }
+        let mut body = json!({"error": self.code(), "error_description": self.to_string()});
+        if let Self::Scope(scopes) = self {
+            body["scope"] = joined(*scopes, " ").into();
+        }
+        response.content_type(JSON).body(body.to_string())
+    }
+}

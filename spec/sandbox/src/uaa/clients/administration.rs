@@ -1,0 +1,149 @@
+//! Create, read, update, delete, list.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::StatusCode,
+    web::{self, Bytes, Data, Path, Query, ServiceConfig},
+};
+use serde_json::Value;
+
+use super::{ClientBody, ClientRefusal, READ, WRITE, body::parsed, change::Changes};
+use crate::uaa::{
+    Uaa,
+    answer::{json_answer, json_answer_with},
+    caller::Caller,
+    directory::Registration,
+    scim::{ItemsPerPage, Kind, ListQuery},
+};
+
+const KIND: Kind = Kind {
+    attributes: &[
+        "client_id",
+        "scope",
+        "resource_ids",
+        "authorized_grant_types",
+        "redirect_uri",
+        "autoapprove",
+        "authorities",
+        "access_token_validity",
+        "refresh_token_validity",
+        "name",
+        "lastModified",
+    ],
+    sorted_by: "client_id",
+    schema: "http://cloudfoundry.org/schema/scim/oauth-clients-1.0",
+    items_per_page: ItemsPerPage::Found,
+};
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.service(
+        web::resource("/oauth/clients")
+            .route(web::get().to(list))
+            .route(web::post().to(create)),
+    )
+    .service(
+        web::resource("/oauth/clients/{client}")
+            .route(web::get().to(read))
+            .route(web::put().to(update))
+            .route(web::delete().to(delete)),
+    );
+}
+
+async fn list(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    query: Query<ListQuery>,
+) -> Result<HttpResponse, ClientRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(READ)?;
+    let directory = uaa.directory();
+    let clients = directory.clients.values().map(Registration::shown);
+    let page = query
+        .page(&KIND, clients.map(Value::Object).collect())
+        .map_err(|_| ClientRefusal::Filter {
+            filter: query.filter().to_owned(),
+            sort_by: query.sort_by(&KIND).to_owned(),
+        })?;
+    Ok(json_answer(&page))
+}
+
+async fn create(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    body: Bytes,
+) -> Result<HttpResponse, ClientRefusal> {
+    let caller = Caller::of(&uaa, &request)?;
+    caller.must_have_any(WRITE)?;
+    created(&uaa, &caller, parsed(&body)?)
+}
+
+/// Creates one client.
+pub(super) fn created(
+    uaa: &Uaa,
+    caller: &Caller,
+    body: ClientBody,
+) -> Result<HttpResponse, ClientRefusal> {
+    let mut directory = uaa.directory();
+    let mut changes = Changes::new(&mut directory, caller);
+    let client = changes.create(body)?;
+    changes.make();
+    let shown = Value::Object(client.shown());
+    Ok(json_answer_with(StatusCode::CREATED, &shown))
+}
+
+async fn read(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+) -> Result<HttpResponse, ClientRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(READ)?;
+    let id = id.into_inner();
+    match uaa.directory().clients.get(&id) {
+        Some(client) => Ok(json_answer(&Value::Object(client.shown()))),
+        None => Err(ClientRefusal::NotFound(id)),
+    }
+}
+
+async fn update(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+    body: Bytes,
+) -> Result<HttpResponse, ClientRefusal> {
+    let caller = Caller::of(&uaa, &request)?;
+    caller.must_have_any(WRITE)?;
+    updated(&uaa, &caller, id.into_inner(), parsed(&body)?)
+}
+
+/// Updates the client that the path names.
+pub(super) fn updated(
+    uaa: &Uaa,
+    caller: &Caller,
+    addressed: String,
+    body: ClientBody,
+) -> Result<HttpResponse, ClientRefusal> {
+    if body.id() != addressed {
+        let named = body.id().to_owned();
+        return Err(ClientRefusal::OtherClient { named, addressed });
+    }
+    let mut directory = uaa.directory();
+    let mut changes = Changes::new(&mut directory, caller);
+    let client = changes.update(body)?;
+    changes.make();
+    Ok(json_answer(&Value::Object(client.shown())))
+}
+
+async fn delete(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+) -> Result<HttpResponse, ClientRefusal> {
+    let caller = Caller::of(&uaa, &request)?;
+    caller.must_have_any(WRITE)?;
+    let mut directory = uaa.directory();
+    let mut changes = Changes::new(&mut directory, &caller);
+    let client = changes.delete(&id)?;
+    changes.make();
+    let mut shown = client.shown();
+    shown.insert("approvals_deleted".to_owned(), true.into());
+    Ok(json_answer(&Value::Object(shown)))
+}

@@ -1,0 +1,56 @@
+//! Why a request about clients is refused (`spec/contracts/platform-apis.md`, "Clients").
+
+use actix_web::{HttpResponse, ResponseError, http::StatusCode};
+use serde_json::json;
+
+use crate::uaa::{answer::json_answer_with, caller::Denied};
+
+/// Why a request about clients is refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientRefusal {
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    #[error("No such client: {0}")]
+    NotFound(String),
+    #[error("Client already exists: {0}")]
+    Exists(String),
+    /// A rule is broken; the text says which.
+    #[error("{0}")]
+    Invalid(String),
+    #[error("The client id ({named}) does not match the URL ({addressed})")]
+    OtherClient { named: String, addressed: String },
+    #[error("Invalid filter expression: [{filter}] [{sort_by}]")]
+    Filter { filter: String, sort_by: String },
+    #[error("The request body is no valid JSON for this request")]
+    Unreadable,
+    #[error("No client metadata found for {0}")]
+    NoMetadata(String),
+}
+
+impl ResponseError for ClientRefusal {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            Self::Denied(denied) => denied.status_code(),
+            Self::NotFound(_) | Self::NoMetadata(_) => StatusCode::NOT_FOUND,
+            Self::Exists(_) => StatusCode::CONFLICT,
+            Self::Invalid(_)
+            | Self::OtherClient { .. }
+            | Self::Filter { .. }
+            | Self::Unreadable => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let code = match self {
+            Self::Denied(denied) => return denied.error_response(),
+            // A real UAA says nothing at all.
+            Self::NotFound(_) => return HttpResponse::NotFound().finish(),
+            Self::Exists(_) | Self::Invalid(_) | Self::OtherClient { .. } => "invalid_client",
+            Self::Filter { .. } => "unknown_error",
+            Self::Unreadable => "invalid_request",
+            Self::NoMetadata(_) => "client_metadata",
+        };
+        let body = json!({"error": code, "error_description": self.to_string()});
+        json_answer_with(self.status_code(), &body)
+    }
+}

@@ -1,0 +1,129 @@
+//! The secrets of a client, two at most, so that they can be rotated without an outage.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{self, Bytes, Data, Path, ServiceConfig},
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{ADMIN, ClientRefusal, SECRET, body::parsed, change::Changes};
+use crate::uaa::{
+    Uaa,
+    answer::json_answer,
+    caller::Caller,
+    directory::{Registration, now},
+};
+
+const MOST: usize = 2;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.service(
+        web::resource("/oauth/clients/{client}/secret").route(web::put().to(change_secret)),
+    );
+}
+
+/// A change of secrets as it is sent.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SecretChange {
+    #[serde(default)]
+    pub(super) client_id: String,
+    secret: Option<SecretString>,
+    old_secret: Option<SecretString>,
+    #[serde(default)]
+    change_mode: ChangeMode,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum ChangeMode {
+    #[default]
+    Update,
+    Add,
+    Delete,
+}
+
+async fn change_secret(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+    body: Bytes,
+) -> Result<HttpResponse, ClientRefusal> {
+    let caller = Caller::of(&uaa, &request)?;
+    caller.must_have_any(SECRET)?;
+    let change: SecretChange = parsed(&body)?;
+    let mut directory = uaa.directory();
+    let mut changes = Changes::new(&mut directory, &caller);
+    let mut client = changes.client(&id)?.clone();
+    may_change(&caller, &client, &change)?;
+    client.change_secrets(&change)?;
+    changes.keep(client);
+    changes.make();
+    let message = match change.change_mode {
+        ChangeMode::Update => "secret updated",
+        ChangeMode::Add => "Secret is added",
+        ChangeMode::Delete => "Secret is deleted",
+    };
+    Ok(json_answer(&json!({"status": "ok", "message": message})))
+}
+
+/// Administrators change any client's secret, other clients their own, of which they must show the old one.
+fn may_change(
+    caller: &Caller,
+    client: &Registration,
+    change: &SecretChange,
+) -> Result<(), ClientRefusal> {
+    let refused = |text: &str| Err(ClientRefusal::Invalid(text.to_owned()));
+    let shown = change.old_secret.as_ref();
+    match () {
+        () if caller.user_id.is_some() => refused("Only a client can change client secret"),
+        () if caller.has_any(ADMIN) => Ok(()),
+        () if caller.client_id != client.id => {
+            refused("Bad request. Not permitted to change another client's secret")
+        }
+        () if !shown.is_some_and(|secret| client.has_secret(secret.expose_secret())) => {
+            refused("Previous secret is required and must be valid")
+        }
+        () => Ok(()),
+    }
+}
+
+impl Registration {
+    fn change_secrets(&mut self, change: &SecretChange) -> Result<(), ClientRefusal> {
+        let refused = |text: &str| Err(ClientRefusal::Invalid(text.to_owned()));
+        let sent = change.secret.clone().unwrap_or_default();
+        match change.change_mode {
+            ChangeMode::Update => self.set_secret(sent),
+            ChangeMode::Add if self.secrets.len() >= MOST => {
+                return refused("client secret is either empty or client already has two secrets.");
+            }
+            ChangeMode::Add => self.secrets.push(sent.into()),
+            ChangeMode::Delete if self.secrets.len() < MOST => {
+                return refused("client secret is either empty or client has only one secret.");
+            }
+            ChangeMode::Delete => {
+                self.secrets.remove(0);
+            }
+        }
+        self.last_modified = now();
+        Ok(())
+    }
+
+    /// Replaces all secrets by one, or by none.
+    pub(super) fn set_secret(&mut self, secret: SecretString) {
+        self.secrets.clear();
+        if !secret.expose_secret().is_empty() {
+            self.secrets.push(secret.into());
+        }
+    }
+}
+
+impl SecretChange {
+    /// Changes the secret as part of a batch, which knows one way only.
+    pub(super) fn replace_in(&self, client: &mut Registration) {
+        client.set_secret(self.secret.clone().unwrap_or_default());
+        client.last_modified = now();
+    }
+}

@@ -1,0 +1,272 @@
+//! What a client gets for what it shows (`spec/contracts/platform-apis.md`, "Token endpoint").
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    claims::{Claims, token_id},
+    client_authentication::{AuthenticatedClient, Form},
+    refusal::Refusal,
+    validation::{Problem, Purpose},
+};
+use crate::uaa::{
+    RefreshTokens, Uaa,
+    directory::{Account, Grant, Registration, RevocableToken},
+};
+
+/// A token about to be signed.
+pub(super) struct Granted {
+    access: Claims,
+    refresh: Refresh,
+}
+
+enum Refresh {
+    None,
+    New,
+    /// The one that was shown, and its claims.
+    Same(String, Box<Claims>),
+}
+
+/// What the token endpoint answers.
+#[derive(Serialize)]
+pub(super) struct Answer {
+    access_token: String,
+    token_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<String>,
+    expires_in: i64,
+    scope: String,
+    jti: String,
+}
+
+/// How the client wants to hold its token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Jwt,
+    Opaque,
+}
+
+impl Uaa {
+    pub(super) fn for_client(
+        &self,
+        client: &AuthenticatedClient,
+        form: &Form,
+    ) -> Result<Granted, Refusal> {
+        let scopes = narrowed(&client.client.authorities, form)?;
+        Ok(Granted {
+            access: Claims::for_client(self.url(), client, scopes, self.lives()),
+            refresh: Refresh::None,
+        })
+    }
+
+    pub(super) fn for_password(
+        &self,
+        client: &AuthenticatedClient,
+        form: &Form,
+    ) -> Result<Granted, Refusal> {
+        if form.get("passcode").is_some() {
+            // Nobody can have one: it would come from the page of an external identity provider.
+            return Err(Refusal::BadCredentials);
+        }
+        let given = |name: &'static str| form.get(name).ok_or(Refusal::ParameterMissing(name));
+        let (name, password) = (given("username")?, given("password")?);
+        origin_is_known(form)?;
+        let user = self.logged_in(name, password)?;
+        let scopes = narrowed(&client.client.scopes_for(&user), form)?;
+        if scopes.is_empty() {
+            return Err(Refusal::NoScopeLeft);
+        }
+        let refresh = if client.client.grants.contains(&Grant::RefreshToken) {
+            Refresh::New
+        } else {
+            Refresh::None
+        };
+        Ok(Granted {
+            access: Claims::for_user(self.url(), client, &user, scopes, self.lives()),
+            refresh,
+        })
+    }
+
+    /// The user who knows this password. Those who try too often are locked out.
+    fn logged_in(&self, name: &str, password: &str) -> Result<Account, Refusal> {
+        let mut directory = self.directory();
+        let user = directory
+            .user_named(name)
+            .filter(|user| user.active)
+            .ok_or(Refusal::BadCredentials)?
+            .clone();
+        if directory.lockout.holds(user.id) {
+            return Err(Refusal::Locked);
+        }
+        if !user.password.is(password) {
+            directory.lockout.failed(user.id);
+            return Err(Refusal::BadCredentials);
+        }
+        directory.lockout.forget(user.id);
+        match () {
+            () if user.password_change_required => Err(Refusal::PasswordChangeRequired),
+            () if !user.verified => Err(Refusal::NotVerified),
+            () => Ok(user),
+        }
+    }
+
+    pub(super) fn for_refresh_token(
+        &self,
+        client: &AuthenticatedClient,
+        form: &Form,
+    ) -> Result<Granted, Refusal> {
+        let token = form
+            .get("refresh_token")
+            .ok_or(Refusal::ParameterMissing("refresh_token"))?;
+        let shown = self
+            .validated(token, Purpose::Refresh)
+            .map_err(Refusal::BadRefreshToken)?;
+        if shown.client_id != client.client.id {
+            return Err(Refusal::RefreshTokenOfAnother(shown.client_id));
+        }
+        let user = shown
+            .user
+            .as_ref()
+            .and_then(|user| self.directory().users.get(&user.user_id).cloned())
+            .ok_or(Refusal::BadRefreshToken(Problem::UnknownUser))?;
+        let asked = asked(form);
+        if !asked.is_subset(&shown.scope) {
+            return Err(Refusal::ScopeNotNarrowed {
+                asked,
+                allowed: shown.scope,
+            });
+        }
+        let scopes = if asked.is_empty() {
+            shown.scope.clone()
+        } else {
+            asked
+        };
+        let refresh = match self.refresh_tokens() {
+            RefreshTokens::Kept => Refresh::Same(token.to_owned(), Box::new(shown)),
+            RefreshTokens::Rotated => Refresh::New,
+        };
+        Ok(Granted {
+            access: Claims::for_user(self.url(), client, &user, scopes, self.lives()),
+            refresh,
+        })
+    }
+
+    pub(super) fn answer(
+        &self,
+        client: &AuthenticatedClient,
+        granted: Granted,
+        form: &Form,
+    ) -> Result<Answer, Refusal> {
+        let Granted {
+            mut access,
+            refresh,
+        } = granted;
+        let format = match form.get("token_format") {
+            Some("opaque") => Format::Opaque,
+            _ => Format::Jwt,
+        };
+        access.revocable = format == Format::Opaque;
+        let refresh_token = match refresh {
+            Refresh::None => None,
+            Refresh::New => {
+                let claims = access.as_refresh(&client.client, self.lives());
+                Some(self.handed_out(&claims, format)?)
+            }
+            Refresh::Same(token, claims) => {
+                let was_opaque = claims.revocable;
+                (was_opaque || format == Format::Jwt)
+                    .then_some(token)
+                    .map_or_else(|| self.handed_out(&claims, format), Ok)
+                    .map(Some)?
+            }
+        };
+        let has_id = access.user.is_some() && access.scope.contains("openid");
+        let id_token = has_id.then(|| {
+            let mut claims = access.as_id_token();
+            claims.insert("jti".to_owned(), Value::String(token_id()));
+            self.keys().sign(&claims)
+        });
+        let scope: Vec<_> = access.scope.iter().map(String::as_str).collect();
+        Ok(Answer {
+            access_token: self.handed_out(&access, format)?,
+            token_type: "bearer",
+            id_token: id_token.transpose().map_err(Refusal::NotSigned)?,
+            refresh_token,
+            expires_in: access.expires_in(),
+            scope: scope.join(" "),
+            jti: access.jti,
+        })
+    }
+
+    /// The token itself, or what stands for it while the UAA keeps it.
+    fn handed_out(&self, claims: &Claims, format: Format) -> Result<String, Refusal> {
+        let token = self.keys().sign(claims).map_err(Refusal::NotSigned)?;
+        self.withdrawals().given_out(&claims.jti, &claims.client_id);
+        if format == Format::Jwt {
+            return Ok(token);
+        }
+        let mut directory = self.directory();
+        let now = claims.iat;
+        directory
+            .revocable_tokens
+            .retain(|_, kept| kept.expires > now);
+        let kept = RevocableToken {
+            value: secrecy::SecretString::from(token).into(),
+            client_id: claims.client_id.clone(),
+            user_id: claims.user.as_ref().map(|user| user.user_id),
+            expires: claims.exp,
+        };
+        directory.revocable_tokens.insert(claims.jti.clone(), kept);
+        directory.save();
+        Ok(claims.jti.clone())
+    }
+}
+
+impl Registration {
+    /// What the client may have for itself or for a user at present.
+    pub(super) fn allowed(&self, user: Option<&Account>) -> BTreeSet<String> {
+        match user {
+            Some(user) => self.scopes_for(user),
+            None => self.authorities.clone(),
+        }
+    }
+}
+
+/// The `login_hint` may name an identity provider; there is only the one of the UAA itself.
+fn origin_is_known(form: &Form) -> Result<(), Refusal> {
+    let Some(hint) = form.get("login_hint") else {
+        return Ok(());
+    };
+    let hint: Value = serde_json::from_str(hint).unwrap_or_default();
+    match hint["origin"].as_str() {
+        None | Some("uaa" | "") => Ok(()),
+        Some(_) => Err(Refusal::UnknownOrigin),
+    }
+}
+
+fn asked(form: &Form) -> BTreeSet<String> {
+    form.get("scope")
+        .into_iter()
+        .flat_map(str::split_whitespace)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What was asked for, if all of it is allowed; everything allowed when nothing was asked for.
+fn narrowed(allowed: &BTreeSet<String>, form: &Form) -> Result<BTreeSet<String>, Refusal> {
+    let asked = asked(form);
+    if asked.is_empty() {
+        return Ok(allowed.clone());
+    }
+    match asked.difference(allowed).next() {
+        None => Ok(asked),
+        Some(refused) => Err(Refusal::ScopeNotAllowed {
+            asked: refused.clone(),
+            allowed: allowed.clone(),
+        }),
+    }
+}

@@ -1,0 +1,182 @@
+//! The keys that sign the tokens of a UAA.
+
+use aws_lc_rs::{
+    encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der},
+    rsa::{KeyPair, KeySize},
+    signature::KeyPair as _,
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use jsonwebtoken::{
+    Algorithm, EncodingKey, Header, encode,
+    jwk::{AlgorithmParameters, Jwk},
+};
+use rustls_pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The id of a UAA's first key.
+pub(in crate::uaa) const FIRST_KEY: &str = "key-1";
+
+/// Signs tokens (RS256) and shows the public key to whoever wants to check them.
+pub struct Signer {
+    id: String,
+    key: EncodingKey,
+    private_pem: SecretString,
+    public_pem: String,
+    modulus: String,
+    exponent: String,
+    key_set_url: String,
+}
+
+/// A key could not be made or used.
+#[derive(Debug, thiserror::Error)]
+pub enum SignerError {
+    /// No RSA key could be generated or written.
+    #[error("could not generate an RSA key")]
+    Generate,
+    /// The key is not understood by the library that signs.
+    #[error("could not read the RSA key")]
+    Read(#[source] jsonwebtoken::errors::Error),
+    /// The key that was kept is no RSA key.
+    #[error("could not read the kept RSA key")]
+    ReadKept,
+    /// Signing failed.
+    #[error("could not sign a token")]
+    Sign(#[source] jsonwebtoken::errors::Error),
+}
+
+impl Signer {
+    /// A signer with a new 2048-bit key, for the UAA at this URL.
+    pub fn generate(uaa_url: &str) -> Result<Self, SignerError> {
+        Self::generate_with_id(uaa_url, FIRST_KEY.to_owned())
+    }
+
+    pub(in crate::uaa) fn generate_with_id(uaa_url: &str, id: String) -> Result<Self, SignerError> {
+        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| SignerError::Generate)?;
+        let private: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| SignerError::Generate)?;
+        let private_pem = pem("PRIVATE KEY", private.as_ref()).into();
+        Self::new(uaa_url, id, &pair, private_pem)
+    }
+
+    /// The signer whose key was kept.
+    pub(in crate::uaa) fn kept(
+        uaa_url: &str,
+        id: String,
+        private_pem: SecretString,
+    ) -> Result<Self, SignerError> {
+        let pem = private_pem.expose_secret().as_bytes();
+        let der = PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| SignerError::ReadKept)?;
+        let pair =
+            KeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| SignerError::ReadKept)?;
+        Self::new(uaa_url, id, &pair, private_pem)
+    }
+
+    fn new(
+        uaa_url: &str,
+        id: String,
+        pair: &KeyPair,
+        private_pem: SecretString,
+    ) -> Result<Self, SignerError> {
+        let public: PublicKeyX509Der<'_> = pair
+            .public_key()
+            .as_der()
+            .map_err(|_| SignerError::Generate)?;
+        let key = EncodingKey::from_rsa_pem(private_pem.expose_secret().as_bytes())
+            .map_err(SignerError::Read)?;
+        let jwk = Jwk::from_encoding_key(&key, Algorithm::RS256).map_err(SignerError::Read)?;
+        let AlgorithmParameters::RSA(parameters) = jwk.algorithm else {
+            return Err(SignerError::Generate);
+        };
+        Ok(Self {
+            id,
+            key,
+            private_pem,
+            public_pem: pem("PUBLIC KEY", public.as_ref()),
+            modulus: parameters.n,
+            exponent: parameters.e,
+            key_set_url: key_set_url(uaa_url),
+        })
+    }
+
+    /// Signs a set of claims.
+    pub fn sign(&self, claims: &impl Serialize) -> Result<String, SignerError> {
+        let header = header(Algorithm::RS256, &self.id, &self.key_set_url);
+        encode(&header, claims, &self.key).map_err(SignerError::Sign)
+    }
+
+    /// The public key, PEM.
+    pub fn public_pem(&self) -> &str {
+        &self.public_pem
+    }
+
+    /// The private key, PEM.
+    pub(in crate::uaa) fn private_pem(&self) -> &SecretString {
+        &self.private_pem
+    }
+
+    /// The public key as a JWK with the member `value` that UAA adds.
+    pub fn jwk(&self) -> Value {
+        json!({
+            "kty": "RSA", "e": self.exponent, "use": "sig", "kid": self.id, "alg": "RS256",
+            "value": self.public_pem, "n": self.modulus,
+        })
+    }
+}
+
+/// Signs tokens with a secret (HS256) that whoever checks them must know too.
+pub(in crate::uaa) struct SharedSecret {
+    id: String,
+    key: EncodingKey,
+    secret: SecretString,
+    key_set_url: String,
+}
+
+impl SharedSecret {
+    pub(in crate::uaa) fn new(uaa_url: &str, id: String, secret: SecretString) -> Self {
+        Self {
+            id,
+            key: EncodingKey::from_secret(secret.expose_secret().as_bytes()),
+            secret,
+            key_set_url: key_set_url(uaa_url),
+        }
+    }
+
+    pub(in crate::uaa) fn sign(&self, claims: &impl Serialize) -> Result<String, SignerError> {
+        let header = header(Algorithm::HS256, &self.id, &self.key_set_url);
+        encode(&header, claims, &self.key).map_err(SignerError::Sign)
+    }
+
+    pub(in crate::uaa) fn secret(&self) -> &SecretString {
+        &self.secret
+    }
+
+    /// The secret itself, for callers who may see it.
+    pub(in crate::uaa) fn jwk(&self) -> Value {
+        json!({
+            "kty": "MAC", "use": "sig", "kid": self.id, "alg": "HS256",
+            "value": self.secret.expose_secret(),
+        })
+    }
+}
+
+fn key_set_url(uaa_url: &str) -> String {
+    format!("{uaa_url}/token_keys")
+}
+
+fn header(algorithm: Algorithm, key_id: &str, key_set_url: &str) -> Header {
+    Header {
+        jku: Some(key_set_url.to_owned()),
+        kid: Some(key_id.to_owned()),
+        ..Header::new(algorithm)
+    }
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    let text = BASE64_STANDARD.encode(der);
+    let lines = text.as_bytes().chunks(64).map(String::from_utf8_lossy);
+    let body: String = lines
+        .flat_map(|line| [line.into_owned(), "\n".to_owned()])
+        .collect();
+    format!("-----BEGIN {label}-----\n{body}-----END {label}-----\n")
+}

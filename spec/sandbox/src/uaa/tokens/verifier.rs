@@ -1,0 +1,315 @@
+//! Checks tokens as the servers behind a UAA do.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, errors::ErrorKind};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{
+    key_ring::{Key, KeyRing},
+    withdrawals::Withdrawals,
+};
+
+/// Checks the signature and the life of tokens of one UAA (`spec/contracts/platform-apis.md`, "JWT").
+#[derive(Clone)]
+pub struct TokenVerifier {
+    keys: Keys,
+    withdrawals: Option<Arc<Withdrawals>>,
+}
+
+/// Where the keys come from.
+#[derive(Clone)]
+enum Keys {
+    /// One key, that of a configuration: the Director's way.
+    Configured(Arc<VerifyingKey>),
+    /// One key of a UAA, likewise.
+    ConfiguredOf(Arc<Key>),
+    /// Those that the UAA publishes at the time: the way of Cloud Controller and CredHub.
+    Published(Arc<KeyRing>),
+}
+
+/// What a valid token says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedToken {
+    /// The user's name, or the client's id when the token was given to a client.
+    pub subject: String,
+    /// The user's id, or the client's id when the token was given to a client.
+    pub subject_id: String,
+    /// What the bearer may do.
+    pub scopes: BTreeSet<String>,
+    /// The servers that the token is meant for.
+    pub audience: BTreeSet<String>,
+    /// The client that the token was given to, for itself or for a user.
+    pub client_id: Option<String>,
+    /// The user, when the token was given to a client for one.
+    pub user_id: Option<String>,
+    /// How the client got it, such as `client_credentials`.
+    pub grant_type: Option<String>,
+    /// Who gave it: the URL of the UAA's token endpoint.
+    pub issuer: Option<String>,
+    /// Since when it is valid, in seconds since 1970.
+    pub issued_at: Option<i64>,
+    /// Until when it is valid, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+/// Why a token is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenFault {
+    /// Not a JWT, or one without the claims that every token has.
+    #[error("the token is malformed")]
+    Malformed,
+    /// Signed by another key or with another algorithm.
+    #[error("the token's signature is wrong")]
+    BadSignature,
+    /// Past its `exp`.
+    #[error("the token has expired")]
+    Expired,
+    /// A refresh token, which gives access to nothing but the token endpoint.
+    #[error("the token is a refresh token")]
+    RefreshToken,
+    /// Withdrawn before its time.
+    #[error("the token was revoked")]
+    Revoked,
+}
+
+/// The text is not a public RSA key.
+#[derive(Debug, thiserror::Error)]
+#[error("not a public RSA key in PEM form")]
+pub struct InvalidKey(#[source] jsonwebtoken::errors::Error);
+
+impl TokenVerifier {
+    /// A verifier for tokens that the owner of this key signs (RS256).
+    pub fn from_rsa_public_pem(pem: &str) -> Result<Self, InvalidKey> {
+        let key = VerifyingKey::from_rsa_public_pem(pem)?;
+        Ok(Self {
+            keys: Keys::Configured(Arc::new(key)),
+            withdrawals: None,
+        })
+    }
+
+    /// A verifier that keeps to this key of a UAA.
+    pub(in crate::uaa) fn configured(key: Arc<Key>, withdrawals: Arc<Withdrawals>) -> Self {
+        Self {
+            keys: Keys::ConfiguredOf(key),
+            withdrawals: Some(withdrawals),
+        }
+    }
+
+    /// A verifier that takes every key that a UAA publishes, at the time when it does.
+    pub(in crate::uaa) fn published(keys: Arc<KeyRing>, withdrawals: Arc<Withdrawals>) -> Self {
+        Self {
+            keys: Keys::Published(keys),
+            withdrawals: Some(withdrawals),
+        }
+    }
+
+    /// Checks an access token.
+    pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenFault> {
+        let claims: Claims = self.claims(token)?;
+        if claims.jti.ends_with("-r") {
+            return Err(TokenFault::RefreshToken);
+        }
+        if self.is_withdrawn(&claims) {
+            return Err(TokenFault::Revoked);
+        }
+        Ok(VerifiedToken {
+            subject: claims
+                .user_name
+                .or_else(|| claims.client_id.clone())
+                .ok_or(TokenFault::Malformed)?,
+            subject_id: claims
+                .user_id
+                .clone()
+                .or_else(|| claims.client_id.clone())
+                .ok_or(TokenFault::Malformed)?,
+            scopes: claims.scope,
+            audience: claims.aud,
+            client_id: claims.client_id,
+            user_id: claims.user_id,
+            grant_type: claims.grant_type,
+            issuer: claims.iss,
+            issued_at: claims.iat,
+            expires_at: claims.exp,
+        })
+    }
+
+    /// Checks the signature of any token and reads its claims. Whether it still lives is for the caller to say.
+    pub fn signed_claims<C: DeserializeOwned>(&self, token: &str) -> Result<C, TokenFault> {
+        let all: Value = self.read(token, Life::Any)?;
+        let read = |error: serde_json::Error| {
+            tracing::debug!(%error, "a token without the claims that every token has");
+            TokenFault::Malformed
+        };
+        let claims = Claims::deserialize(&all).map_err(read)?;
+        if self.is_withdrawn(&claims) {
+            return Err(TokenFault::Revoked);
+        }
+        C::deserialize(all).map_err(read)
+    }
+
+    /// Checks signature and life, and reads the claims, of any token.
+    pub(in crate::uaa) fn claims<C: DeserializeOwned + Clone>(
+        &self,
+        token: &str,
+    ) -> Result<C, TokenFault> {
+        self.read(token, Life::Checked)
+    }
+
+    fn read<C: DeserializeOwned + Clone>(&self, token: &str, life: Life) -> Result<C, TokenFault> {
+        match &self.keys {
+            Keys::Configured(key) => key.claims(token, life),
+            Keys::ConfiguredOf(key) => key.verifying().claims(token, life),
+            Keys::Published(keys) => {
+                let header = decode_header(token).map_err(|_| TokenFault::Malformed)?;
+                let key = match header.kid {
+                    Some(id) => keys.key(&id).ok_or(TokenFault::BadSignature)?,
+                    None => keys.active(),
+                };
+                key.verifying().claims(token, life)
+            }
+        }
+    }
+
+    fn is_withdrawn(&self, claims: &Claims) -> bool {
+        let client = claims.client_id.as_deref().unwrap_or_default();
+        let issued = claims.iat.unwrap_or(i64::MAX);
+        self.withdrawals
+            .as_ref()
+            .is_some_and(|withdrawals| withdrawals.concern(&claims.jti, client, issued))
+    }
+}
+
+/// Whether a token must be alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Checked,
+    Any,
+}
+
+/// What checks the tokens of one key.
+pub(in crate::uaa) struct VerifyingKey {
+    key: DecodingKey,
+    alive: Validation,
+    signed: Validation,
+}
+
+impl VerifyingKey {
+    pub(super) fn from_rsa_public_pem(pem: &str) -> Result<Self, InvalidKey> {
+        let key = DecodingKey::from_rsa_pem(pem.as_bytes()).map_err(InvalidKey)?;
+        Ok(Self::new(key, Algorithm::RS256))
+    }
+
+    pub(super) fn from_shared_secret(secret: &str) -> Self {
+        Self::new(
+            DecodingKey::from_secret(secret.as_bytes()),
+            Algorithm::HS256,
+        )
+    }
+
+    fn new(key: DecodingKey, algorithm: Algorithm) -> Self {
+        let mut alive = Validation::new(algorithm);
+        alive.leeway = 0;
+        alive.validate_aud = false;
+        alive.set_required_spec_claims(&["exp"]);
+        let mut signed = alive.clone();
+        signed.validate_exp = false;
+        Self { key, alive, signed }
+    }
+
+    fn claims<C: DeserializeOwned + Clone>(
+        &self,
+        token: &str,
+        life: Life,
+    ) -> Result<C, TokenFault> {
+        let validation = match life {
+            Life::Checked => &self.alive,
+            Life::Any => &self.signed,
+        };
+        decode::<C>(token, &self.key, validation)
+            .map(|token| token.claims)
+            .map_err(|error| match error.kind() {
+                ErrorKind::ExpiredSignature => TokenFault::Expired,
+                ErrorKind::InvalidSignature | ErrorKind::InvalidAlgorithm => {
+                    TokenFault::BadSignature
+                }
+                _ => TokenFault::Malformed,
+            })
+    }
+}
+
+#[derive(Clone, Deserialize)]
+struct Claims {
+    jti: String,
+    exp: i64,
+    #[serde(default)]
+    scope: BTreeSet<String>,
+    #[serde(default)]
+    aud: BTreeSet<String>,
+    client_id: Option<String>,
+    user_name: Option<String>,
+    user_id: Option<String>,
+    grant_type: Option<String>,
+    iss: Option<String>,
+    iat: Option<i64>,
+}
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::uaa::Signer;
+
+    #[test]
+    fn a_token_is_accepted_only_alive_untouched_and_for_access() {
+        let signer = Signer::generate("https://127.80.3.2:8443").unwrap();
+        let stranger = Signer::generate("https://127.80.3.2:8443").unwrap();
+        let verifier = TokenVerifier::from_rsa_public_pem(signer.public_pem()).unwrap();
+        let token = |jti: &str, exp: u64| json!({"jti": jti, "exp": exp, "client_id": "odb", "scope": ["bosh.admin"]});
+        let later = jsonwebtoken::get_current_timestamp() + 60;
+
+        let good = verifier
+            .verify(&signer.sign(&token("1", later)).unwrap())
+            .unwrap();
+        assert_eq!(
+            (good.subject.as_str(), good.scopes.contains("bosh.admin")),
+            ("odb", true)
+        );
+
+        let faults = [
+            (
+                signer.sign(&token("1", later - 120)).unwrap(),
+                TokenFault::Expired,
+            ),
+            (
+                signer.sign(&token("1-r", later)).unwrap(),
+                TokenFault::RefreshToken,
+            ),
+            (
+                stranger.sign(&token("1", later)).unwrap(),
+                TokenFault::BadSignature,
+            ),
+            ("abc".to_owned(), TokenFault::Malformed),
+        ];
+        for (token, fault) in faults {
+            assert_eq!(verifier.verify(&token), Err(fault));
+        }
+    }
+
+    #[test]
+    fn the_claims_of_a_token_can_be_read_after_its_end_but_not_with_a_wrong_signature() {
+        let signer = Signer::generate("https://127.80.3.2:8443").unwrap();
+        let stranger = Signer::generate("https://127.80.3.2:8443").unwrap();
+        let verifier = TokenVerifier::from_rsa_public_pem(signer.public_pem()).unwrap();
+        let claims = json!({"jti": "1", "exp": 1000, "client_id": "odb"});
+
+        let read: Value = verifier
+            .signed_claims(&signer.sign(&claims).unwrap())
+            .unwrap();
+        let forged = verifier.signed_claims::<Value>(&stranger.sign(&claims).unwrap());
+
+        assert_eq!(read, claims);
+        assert_eq!(forged, Err(TokenFault::BadSignature));
+    }
+}

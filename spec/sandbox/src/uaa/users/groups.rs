@@ -1,0 +1,252 @@
+//! Groups and who is in them.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::StatusCode,
+    web::{self, Bytes, Data, Path, Query, ServiceConfig},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{READ, UserRefusal, WRITE, accounts::known, parsed, shown};
+use crate::uaa::{
+    Uaa,
+    answer::{json_answer, json_answer_with},
+    caller::Caller,
+    directory::{Directory, Group},
+    scim::{ItemsPerPage, Kind, ListQuery},
+};
+
+const KIND: Kind = Kind {
+    attributes: &[
+        "id",
+        "displayName",
+        "description",
+        "created",
+        "meta.created",
+        "lastModified",
+        "meta.lastModified",
+        "version",
+        "meta.version",
+    ],
+    sorted_by: "meta.created",
+    schema: shown::SCHEMA,
+    items_per_page: ItemsPerPage::Asked,
+};
+const UPDATE: &[&str] = &[
+    "scim.write",
+    "groups.update",
+    "zones.uaa.admin",
+    "uaa.admin",
+];
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.service(
+        web::resource("/Groups")
+            .route(web::get().to(list))
+            .route(web::post().to(create)),
+    )
+    .service(
+        web::resource("/Groups/{group}")
+            .route(web::get().to(read))
+            .route(web::delete().to(delete)),
+    )
+    .service(
+        web::resource("/Groups/{group}/members")
+            .route(web::get().to(list_members))
+            .route(web::post().to(add_member)),
+    )
+    .service(
+        web::resource("/Groups/{group}/members/{member}")
+            .route(web::get().to(read_member))
+            .route(web::delete().to(remove_member)),
+    );
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupBody {
+    display_name: String,
+    description: Option<String>,
+    #[serde(default)]
+    members: Vec<Member>,
+}
+
+#[derive(Deserialize)]
+struct Member {
+    value: String,
+}
+
+async fn list(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    query: Query<ListQuery>,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(READ)?;
+    let directory = uaa.directory();
+    let groups = directory.groups.iter();
+    let groups = groups
+        .map(|(name, group)| shown::group(&directory, name, group))
+        .collect();
+    let page = query.page(&KIND, groups).map_err(|_| UserRefusal::Filter {
+        filter: query.filter().to_owned(),
+        sort_by: query.sort_by(&KIND).to_owned(),
+    })?;
+    Ok(json_answer(&page))
+}
+
+async fn create(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    body: Bytes,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
+    let body: GroupBody = parsed(&body)?;
+    let name = body.display_name;
+    let mut directory = uaa.directory();
+    if directory.groups.contains_key(&name) {
+        return Err(UserRefusal::GroupExists(name));
+    }
+    let mut members = Vec::new();
+    for member in &body.members {
+        members.push(known(&directory, &member.value)?.id);
+    }
+    let group = Group::new(body.description);
+    directory.groups.insert(name.clone(), group.clone());
+    for member in members {
+        if let Some(user) = directory.users.get_mut(&member) {
+            user.groups.insert(name.clone());
+        }
+    }
+    directory.save();
+    let shown = shown::group(&directory, &name, &group);
+    Ok(json_answer_with(StatusCode::CREATED, &shown))
+}
+
+async fn read(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(READ)?;
+    let directory = uaa.directory();
+    let (name, group) = group(&directory, &id)?;
+    Ok(json_answer(&shown::group(&directory, name, group)))
+}
+
+async fn delete(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
+    let mut directory = uaa.directory();
+    let (name, shown) = {
+        let (name, group) = group(&directory, &id)?;
+        (name.to_owned(), shown::group(&directory, name, group))
+    };
+    let members: Vec<_> = shown::members(&directory, &name).collect();
+    for member in members {
+        if let Some(user) = directory.users.get_mut(&member) {
+            user.groups.remove(&name);
+        }
+    }
+    directory.groups.remove(&name);
+    directory.save();
+    Ok(json_answer(&shown))
+}
+
+async fn list_members(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(READ)?;
+    let directory = uaa.directory();
+    let (name, _) = group(&directory, &id)?;
+    let members: Vec<Value> = shown::members(&directory, name)
+        .map(shown::member)
+        .collect();
+    Ok(json_answer(&json!(members)))
+}
+
+async fn add_member(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    id: Path<String>,
+    body: Bytes,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(UPDATE)?;
+    let member: Member = parsed(&body)?;
+    let mut directory = uaa.directory();
+    let (name, group) = {
+        let (name, group) = group(&directory, &id)?;
+        (name.to_owned(), group.id)
+    };
+    let member = known(&directory, &member.value)?.id;
+    let joined = directory
+        .users
+        .get_mut(&member)
+        .is_some_and(|user| user.groups.insert(name.clone()));
+    directory.save();
+    if joined {
+        Ok(json_answer_with(
+            StatusCode::CREATED,
+            &shown::member(member),
+        ))
+    } else {
+        Err(UserRefusal::IsMember { member, group })
+    }
+}
+
+async fn read_member(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    path: Path<(String, Uuid)>,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(READ)?;
+    let (id, member) = path.into_inner();
+    let directory = uaa.directory();
+    let (name, group) = group(&directory, &id)?;
+    if shown::members(&directory, name).any(|user| user == member) {
+        return Ok(json_answer(&shown::member(member)));
+    }
+    let group = group.id;
+    Err(UserRefusal::NoMember { member, group })
+}
+
+async fn remove_member(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    path: Path<(String, Uuid)>,
+) -> Result<HttpResponse, UserRefusal> {
+    Caller::of(&uaa, &request)?.must_have_any(UPDATE)?;
+    let (id, member) = path.into_inner();
+    let mut directory = uaa.directory();
+    let (name, group) = {
+        let (name, group) = group(&directory, &id)?;
+        (name.to_owned(), group.id)
+    };
+    let left = directory
+        .users
+        .get_mut(&member)
+        .is_some_and(|user| user.groups.remove(&name));
+    directory.save();
+    if left {
+        Ok(json_answer(&shown::member(member)))
+    } else {
+        Err(UserRefusal::NoMember { member, group })
+    }
+}
+
+/// The group with the id of a path.
+fn group<'a>(directory: &'a Directory, id: &str) -> Result<(&'a str, &'a Group), UserRefusal> {
+    let wanted: Option<Uuid> = id.parse().ok();
+    directory
+        .groups
+        .iter()
+        .find(|(_, group)| Some(group.id) == wanted)
+        .map(|(name, group)| (name.as_str(), group))
+        .ok_or_else(|| UserRefusal::NoGroup(id.to_owned()))
+}

@@ -1,0 +1,36 @@
+//! `/Users` and `/Groups`: as much of SCIM 1.1 as the `uaa` and `cf` command lines need to make users, give them
+//! rights and remove them again (`spec/contracts/platform-apis.md`, "Users and groups").
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `accounts` | create, read, update, delete, list users |
+//! | `standing` | passwords, locks, verification |
+//! | `groups` | groups and who is in them |
+//! | `shown`, `refusal` | how users, groups and refusals look |
+
+mod accounts;
+mod groups;
+mod refusal;
+mod shown;
+mod standing;
+
+use actix_web::web::ServiceConfig;
+use serde::de::DeserializeOwned;
+
+use self::refusal::UserRefusal;
+
+/// The scopes that each kind of request needs one of.
+const READ: &[&str] = &["scim.read", "zones.uaa.admin", "uaa.admin"];
+const WRITE: &[&str] = &["scim.write", "zones.uaa.admin", "uaa.admin"];
+const CREATE: &[&str] = &["scim.write", "scim.create", "zones.uaa.admin", "uaa.admin"];
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    standing::routes(app);
+    accounts::routes(app);
+    groups::routes(app);
+}
+
+/// The body of a request about users or groups.
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, UserRefusal> {
+    serde_json::from_slice(body).map_err(|_| UserRefusal::Unreadable)
+}

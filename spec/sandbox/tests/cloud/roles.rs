@@ -1,0 +1,152 @@
+//! What roles let their users see and do.
+
+use serde_json::json;
+
+use crate::{
+    broker::FakeBroker,
+    platform::{Api, Platform},
+};
+
+/// Gives a user a role, the one in the organization that everybody in it needs included.
+async fn give(platform: &Platform, user: &str, kind: &str) -> Api {
+    let api = platform.log_in(user).await;
+    // With their first call they become known.
+    api.get("/v3/spaces").await;
+    let user = json!({"data": {"username": user, "origin": "uaa"}});
+    let organization = json!({"data": {"guid": platform.organization}});
+    let member = json!({"type": "organization_user", "relationships": {"user": user, "organization": organization}});
+    platform.admin.post("/v3/roles", &member).await;
+    let place = if kind.starts_with("space") {
+        json!({"user": user, "space": {"data": {"guid": platform.space}}})
+    } else {
+        json!({"user": user, "organization": organization})
+    };
+    let role = json!({"type": kind, "relationships": place});
+    let given = platform.admin.post("/v3/roles", &role).await;
+    assert!(
+        given.status == 201 || kind == "organization_user",
+        "{}",
+        given.body
+    );
+    api
+}
+
+#[tokio::test]
+async fn what_is_seen_may_still_not_be_changed_and_what_is_not_seen_is_not_there() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let path = format!("/v3/service_instances/{guid}");
+    let order = platform.order("small", "other").await;
+    for (role, seen, changed, ordered) in [
+        ("space_auditor", 200, 403, 403),
+        ("space_manager", 200, 403, 403),
+        ("space_supporter", 200, 403, 403),
+        ("organization_manager", 200, 403, 403),
+        ("organization_auditor", 404, 404, 422),
+        ("organization_user", 404, 404, 422),
+    ] {
+        let user = give(&platform, &format!("{role}-user"), role).await;
+
+        let look = user.get(&path).await;
+        let change = user.patch(&path, &json!({"tags": ["x"]})).await;
+        let answer = user.post("/v3/service_instances", &order).await;
+
+        let seen_and_done = [look, change, answer].map(|answer| answer.status.as_u16());
+        assert_eq!(seen_and_done, [seen, changed, ordered], "{role}");
+    }
+}
+
+#[tokio::test]
+async fn credentials_are_for_developers() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
+    let answer = platform
+        .developer
+        .post("/v3/service_credential_bindings", &key)
+        .await;
+    platform.developer.completed(&answer).await;
+    let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
+    let listed = auditor.get("/v3/service_credential_bindings").await;
+    let path = format!(
+        "/v3/service_credential_bindings/{}/details",
+        listed.body["resources"][0]["guid"].as_str().unwrap()
+    );
+
+    assert_eq!(auditor.get(&path).await.status, 404);
+    assert_eq!(platform.developer.get(&path).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_suspended_organization_is_changed_by_admins_only() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let path = format!("/v3/organizations/{}", platform.organization);
+    let suspended = platform
+        .admin
+        .patch(&path, &json!({"suspended": true}))
+        .await;
+    assert_eq!(suspended.body["suspended"], true);
+    let order = platform.order("small", "db").await;
+
+    let by_developer = platform
+        .developer
+        .post("/v3/service_instances", &order)
+        .await;
+    let by_admin = platform.admin.post("/v3/service_instances", &order).await;
+
+    assert_eq!(
+        by_developer.refusal(),
+        (
+            403,
+            10017,
+            "CF-OrgSuspended",
+            "The organization is suspended"
+        )
+    );
+    platform.admin.completed(&by_admin).await;
+}
+
+#[tokio::test]
+async fn a_dashboard_learns_what_its_user_may_do() {
+    let (platform, broker) = (Platform::start().await, FakeBroker::start());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let path = format!("/v3/service_instances/{guid}/permissions");
+    let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
+    let stranger = platform.log_in("stranger").await;
+
+    for (who, read, manage) in [
+        (&platform.developer, true, true),
+        (&auditor, true, false),
+        (&stranger, false, false),
+    ] {
+        assert_eq!(
+            who.get(&path).await.body,
+            json!({"read": read, "manage": manage})
+        );
+    }
+}
+
+#[tokio::test]
+async fn roles_are_listed_with_their_users_and_taken_away() {
+    let platform = Platform::start().await;
+    let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
+    let query = format!(
+        "/v3/roles?types=space_auditor&space_guids={}&include=user",
+        platform.space
+    );
+
+    let listed = platform.admin.get(&query).await;
+    let guid = listed.body["resources"][0]["guid"].as_str().unwrap();
+    let user = &listed.body["included"]["users"][0];
+    assert_eq!(user["username"], "space_auditor-user");
+    let refused = auditor.delete(&format!("/v3/roles/{guid}")).await;
+    assert_eq!(refused.status, 403);
+    let gone = platform.admin.delete(&format!("/v3/roles/{guid}")).await;
+    platform.admin.completed(&gone).await;
+
+    assert_eq!(auditor.get("/v3/spaces").await.body["resources"], json!([]));
+}

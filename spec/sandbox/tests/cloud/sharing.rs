@@ -1,0 +1,167 @@
+//! Instances in several spaces, and instances that no broker knows of.
+
+use serde_json::{Value, json};
+
+use crate::{
+    broker::{FakeBroker, catalog},
+    platform::Platform,
+};
+
+fn shareable() -> Value {
+    let mut catalog = catalog();
+    catalog["services"][0]["metadata"]["shareable"] = json!(true);
+    catalog
+}
+
+async fn elsewhere(platform: &Platform) -> String {
+    let spaces = platform.admin.get("/v3/spaces?names=elsewhere").await;
+    spaces.body["resources"][0]["guid"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test]
+async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_is() {
+    let platform = Platform::start().await;
+    let broker = FakeBroker::with_catalog(shareable());
+    platform.register(&broker).await;
+    let guid = platform.instance("small", "db").await;
+    let space = elsewhere(&platform).await;
+    let shares = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
+    let body = json!({"data": [{"guid": space}]});
+    let stranger = platform.log_in("stranger").await;
+
+    let off = platform.admin.post(&shares, &body).await;
+    assert_eq!(
+        off.refusal(),
+        (
+            403,
+            330_002,
+            "CF-FeatureDisabled",
+            "Feature Disabled: service_instance_sharing"
+        )
+    );
+    let flag = "/v3/feature_flags/service_instance_sharing";
+    platform.admin.patch(flag, &json!({"enabled": true})).await;
+    let by_developer = platform.developer.post(&shares, &body).await;
+    assert_eq!(by_developer.status, 422, "the other space is not theirs");
+    let into_other = platform.admin.post(&shares, &body).await;
+    assert_eq!(into_other.body["data"], json!([{"guid": space}]));
+
+    let path = format!("/v3/service_instances/{guid}");
+    assert_eq!(stranger.get(&path).await.status, 200);
+    assert_eq!(stranger.delete(&path).await.status, 403);
+    let there = stranger
+        .get(&format!("/v3/service_instances?space_guids={space}"))
+        .await;
+    assert_eq!(there.body["resources"][0]["name"], "db");
+    let renamed = platform.developer.patch(&path, &json!({"name": "x"})).await;
+    assert_eq!(
+        renamed.refusal().3,
+        "Service instances that have been shared cannot be renamed"
+    );
+    let usage = platform
+        .developer
+        .get(&format!("{shares}/usage_summary"))
+        .await;
+    assert_eq!(
+        usage.body["usage_summary"],
+        json!([{"space": {"guid": space}, "bound_app_count": 0}])
+    );
+
+    let gone = platform
+        .developer
+        .delete(&format!("{shares}/{space}"))
+        .await;
+    assert_eq!((gone.status.as_u16(), gone.body), (204, json!("")));
+    assert_eq!(stranger.get(&path).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_user_provided_instance_is_there_at_once_and_shows_what_was_written_into_it() {
+    let platform = Platform::start().await;
+    let order = json!({
+        "type": "user-provided", "name": "legacy", "credentials": {"uri": "db://x"},
+        "syslog_drain_url": "syslog://logs", "relationships": {"space": {"data": {"guid": platform.space}}},
+    });
+    let user = &platform.developer;
+
+    let made = user.post("/v3/service_instances", &order).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let path = format!(
+        "/v3/service_instances/{}",
+        made.body["guid"].as_str().unwrap()
+    );
+    assert_eq!(made.body["type"], "user-provided");
+    assert!(made.body["relationships"].get("service_plan").is_none());
+    let again = user.post("/v3/service_instances", &order).await;
+    assert_eq!(
+        again.refusal().3,
+        "The service instance name is taken: legacy"
+    );
+    let secret = user.get(&format!("{path}/credentials")).await;
+    assert_eq!(secret.body, json!({"uri": "db://x"}));
+    let changed = user.patch(&path, &json!({"tags": ["old"]})).await;
+    assert_eq!(changed.body["tags"], json!(["old"]));
+    let of_kind = user.get("/v3/service_instances?type=managed").await;
+    assert_eq!(of_kind.body["resources"], json!([]));
+
+    let app =
+        json!({"name": "web", "relationships": {"space": {"data": {"guid": platform.space}}}});
+    let app = user.post("/v3/apps", &app).await.body["guid"].clone();
+    let binding = json!({"type": "app", "relationships": {
+        "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": made.body["guid"]}},
+    }});
+    let bound = user.post("/v3/service_credential_bindings", &binding).await;
+    assert_eq!(bound.status, 201, "{}", bound.body);
+    let details = format!(
+        "/v3/service_credential_bindings/{}/details",
+        bound.body["guid"].as_str().unwrap()
+    );
+    let details = user.get(&details).await.body;
+    assert_eq!(
+        details,
+        json!({"credentials": {"uri": "db://x"}, "syslog_drain_url": "syslog://logs"})
+    );
+    assert_eq!(user.delete(&path).await.status, 204);
+    assert_eq!(user.get(&path).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_route_is_bound_to_a_user_provided_route_service() {
+    let platform = Platform::start().await;
+    let user = &platform.developer;
+    let domains = user.get("/v3/domains").await;
+    let space = json!({"data": {"guid": platform.space}});
+    let route = json!({"host": "www", "relationships": {
+        "space": space, "domain": {"data": {"guid": domains.body["resources"][0]["guid"]}},
+    }});
+    let route = user.post("/v3/routes", &route).await;
+    assert_eq!(route.status, 201, "{}", route.body);
+    let service = json!({
+        "type": "user-provided", "name": "proxy", "route_service_url": "https://proxy.example",
+        "relationships": {"space": space},
+    });
+    let service = user.post("/v3/service_instances", &service).await;
+    let binding = json!({"relationships": {
+        "route": {"data": {"guid": route.body["guid"]}}, "service_instance": {"data": {"guid": service.body["guid"]}},
+    }});
+
+    let bound = user.post("/v3/service_route_bindings", &binding).await;
+    assert_eq!(bound.status, 201, "{}", bound.body);
+    assert_eq!(bound.body["route_service_url"], "https://proxy.example");
+    let again = user.post("/v3/service_route_bindings", &binding).await;
+    assert_eq!((again.refusal().0, again.refusal().1), (422, 130_008));
+    let query = format!(
+        "/v3/service_route_bindings?include=route&service_instance_guids={}",
+        service.body["guid"].as_str().unwrap()
+    );
+    let listed = user.get(&query).await;
+    assert_eq!(listed.body["included"]["routes"][0]["host"], "www");
+    let path = format!(
+        "/v3/service_route_bindings/{}",
+        bound.body["guid"].as_str().unwrap()
+    );
+    assert_eq!(user.delete(&path).await.status, 204);
+}

@@ -1,0 +1,552 @@
+//! The v2 API, as brokers, errands and old clients use it (`spec/contracts/platform-apis.md`, "Cloud Controller v2").
+
+use odb_sandbox::cloud_controller::ApiEra;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    broker::{FakeBroker, Route, catalog},
+    platform::{Answer, Api, Platform, eventually},
+};
+
+async fn start() -> (Platform, FakeBroker) {
+    let platform = Platform::of_era(ApiEra::V2On).await;
+    (platform, FakeBroker::start())
+}
+
+async fn started() -> (Platform, FakeBroker) {
+    let (platform, broker) = start().await;
+    platform.register(&broker).await;
+    (platform, broker)
+}
+
+async fn put(api: &Api, path: &str, body: &Value) -> Answer {
+    api.send(Method::PUT, path, Some(body.to_string())).await
+}
+
+/// Status, code, name and text of a refusal.
+fn refusal(answer: &Answer) -> (u16, u64, &str, &str) {
+    let text = |key: &str| answer.body[key].as_str().unwrap_or_default();
+    (
+        answer.status.as_u16(),
+        answer.body["code"].as_u64().unwrap_or_default(),
+        text("error_code"),
+        text("description"),
+    )
+}
+
+async fn order(platform: &Platform, name: &str) -> Value {
+    json!({"name": name, "space_guid": platform.space, "service_plan_guid": platform.plan("small").await})
+}
+
+async fn ordered(platform: &Platform, name: &str) -> String {
+    let answer = platform
+        .developer
+        .post(
+            "/v2/service_instances?accepts_incomplete=true",
+            &order(platform, name).await,
+        )
+        .await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.body["metadata"]["guid"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn every_era_tells_of_v2_in_its_own_way() {
+    // Whether `/` has a link, the version that `/v2/info` tells (or that it is not there), whether other paths answer.
+    let table = [
+        (ApiEra::V2Off, false, Some(""), 404),
+        (ApiEra::V2GoneWithoutTrace, false, None, 404),
+        (ApiEra::V2OffUntold, true, Some("2.293.0"), 404),
+        (ApiEra::V2On, true, Some("2.293.0"), 200),
+        (ApiEra::V3Young, true, Some("2.293.0"), 200),
+    ];
+    for (era, link, version, status) in table {
+        let platform = Platform::of_era(era).await;
+
+        let root = platform.anonymous().get("/").await.body;
+        let info = platform.anonymous().get("/v2/info").await;
+        let services = platform.admin.get("/v2/services").await;
+
+        assert_eq!(
+            root["links"].get("cloud_controller_v2").is_some(),
+            link,
+            "{era:?}"
+        );
+        let told = (info.status == 200).then(|| info.body["api_version"].as_str().unwrap());
+        assert_eq!(told, version, "{era:?}");
+        assert_eq!(services.status, status, "{era:?}");
+        if status == 404 {
+            assert_eq!(services.body, json!("V2 endpoints disabled"));
+            assert!(services.header("content-type").starts_with("text/html"));
+        }
+        let v3 = root["links"]["cloud_controller_v3"]["meta"]["version"].clone();
+        assert_eq!(v3 == "3.94.0", era == ApiEra::V3Young, "{era:?} {v3}");
+    }
+}
+
+#[tokio::test]
+async fn brokers_are_told_of_v2_only_while_it_is_on() {
+    let (platform, broker) = started().await;
+    let location = |broker: &FakeBroker| {
+        broker.noted(Route::Catalog)[0].headers["x-api-info-location"].clone()
+    };
+
+    assert!(location(&broker).ends_with("/v2/info"), "{}", platform.url);
+    let without = Platform::start().await;
+    let other = FakeBroker::start();
+    without.register(&other).await;
+    assert!(location(&other).ends_with('/'));
+}
+
+#[tokio::test]
+async fn the_go_brokers_way_from_the_catalog_id_to_its_instances() {
+    let (platform, _broker) = started().await;
+    let guid = ordered(&platform, "db").await;
+    let admin = &platform.admin;
+
+    let services = admin.get("/v2/services?results-per-page=100").await.body;
+    let service = &services["resources"][0];
+    assert_eq!(service["entity"]["unique_id"], "redis-id");
+    assert_eq!(services["next_url"], Value::Null);
+    let plans = service["entity"]["service_plans_url"].as_str().unwrap();
+    let plans = admin
+        .get(&format!("{plans}?results-per-page=100"))
+        .await
+        .body;
+    let small = plans["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|plan| plan["entity"]["unique_id"] == "small-id")
+        .unwrap();
+    let instances = small["entity"]["service_instances_url"].as_str().unwrap();
+    let page = admin
+        .get(&format!("{instances}?results-per-page=100"))
+        .await
+        .body;
+    assert_eq!(page["total_results"], 1);
+    assert_eq!(page["resources"][0]["metadata"]["guid"], guid.as_str());
+    assert_eq!(
+        page["resources"][0]["entity"]["space_guid"],
+        platform.space.as_str()
+    );
+    let elsewhere = admin
+        .get(&format!("{instances}?q=space_guid:elsewhere"))
+        .await
+        .body;
+    assert_eq!(elsewhere["total_results"], 0);
+    let of_instance = admin
+        .get(&format!("/v2/service_plans?q=service_instance_guid:{guid}"))
+        .await
+        .body;
+    assert_eq!(
+        of_instance["resources"][0]["entity"]["maintenance_info"]["version"],
+        "1.2.0"
+    );
+}
+
+#[tokio::test]
+async fn organizations_and_spaces_are_found_by_name() {
+    let (platform, _broker) = start().await;
+
+    let found = platform
+        .admin
+        .get("/v2/organizations?q=name:acme")
+        .await
+        .body;
+    let spaces = found["resources"][0]["entity"]["spaces_url"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let space = platform
+        .admin
+        .get(&format!("{spaces}?q=name:development"))
+        .await
+        .body;
+
+    assert_eq!(
+        space["resources"][0]["metadata"]["guid"],
+        platform.space.as_str()
+    );
+    let nobody = platform
+        .admin
+        .get(&format!("{spaces}?q=name:none"))
+        .await
+        .body;
+    assert_eq!(nobody["total_results"], 0);
+    let inlined = platform
+        .admin
+        .get("/v2/spaces?q=name:development&inline-relations-depth=1")
+        .await
+        .body;
+    assert_eq!(
+        inlined["resources"][0]["entity"]["organization"]["entity"]["name"],
+        "acme"
+    );
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_by_relative_urls() {
+    let (platform, _broker) = started().await;
+    for name in ["a", "b", "c"] {
+        ordered(&platform, name).await;
+    }
+
+    let mut next = Some("/v2/service_instances?results-per-page=2".to_owned());
+    let (mut names, mut pages) = (Vec::new(), Vec::new());
+    while let Some(path) = next.take() {
+        let page = platform.developer.get(&path).await.body;
+        for row in page["resources"].as_array().unwrap() {
+            names.push(row["entity"]["name"].as_str().unwrap().to_owned());
+        }
+        next = page["next_url"].as_str().map(str::to_owned);
+        pages.extend(next.clone());
+    }
+
+    assert_eq!(names, ["a", "b", "c"]);
+    assert_eq!(
+        pages,
+        ["/v2/service_instances?order-direction=asc&page=2&results-per-page=2"]
+    );
+    let too_many = platform
+        .developer
+        .get("/v2/service_instances?results-per-page=101")
+        .await;
+    assert_eq!(refusal(&too_many).1, 10005);
+}
+
+#[tokio::test]
+async fn an_instance_is_ordered_upgraded_and_deleted_while_the_broker_takes_its_time() {
+    let (platform, broker) = started().await;
+    broker.takes_its_time();
+    broker.ends("succeeded", "done");
+
+    let answer = platform
+        .developer
+        .post(
+            "/v2/service_instances?accepts_incomplete=true",
+            &order(&platform, "db").await,
+        )
+        .await;
+    assert_eq!(answer.status, 202);
+    let path = answer.header("location").to_owned();
+    assert_eq!(answer.body["metadata"]["url"], path.as_str());
+    assert_eq!(
+        answer.body["entity"]["last_operation"]["state"],
+        "in progress"
+    );
+    succeeded(&platform, &path, "create").await;
+
+    let mut newer = catalog();
+    newer["services"][0]["plans"][0]["maintenance_info"] = json!({"version": "1.3.0"});
+    broker.answers(Route::Catalog, 200, newer);
+    update_broker(&platform, &broker).await;
+    let answer = put(
+        &platform.developer,
+        &format!("{path}?accepts_incomplete=true"),
+        &json!({"maintenance_info": {"version": "1.3.0"}}),
+    )
+    .await;
+    assert_eq!(answer.status, 202, "{}", answer.body);
+    assert_eq!(answer.body["entity"]["last_operation"]["type"], "update");
+    let upgraded = succeeded(&platform, &path, "update").await;
+    assert_eq!(upgraded["maintenance_info"], json!({"version": "1.3.0"}));
+
+    let answer = platform
+        .developer
+        .delete(&format!("{path}?accepts_incomplete=true"))
+        .await;
+    assert_eq!(answer.status, 202, "{}", answer.body);
+    eventually("the instance is gone", async || {
+        let answer = platform.developer.get(&path).await;
+        (answer.status == 404).then_some(())
+    })
+    .await;
+    let gone = platform.developer.get(&path).await;
+    assert_eq!(refusal(&gone).1, 60004);
+}
+
+async fn succeeded(platform: &Platform, path: &str, kind: &str) -> Value {
+    eventually("the operation succeeds", async || {
+        let entity = platform.developer.get(path).await.body["entity"].clone();
+        let last = &entity["last_operation"];
+        (last["type"] == kind && last["state"] == "succeeded").then_some(entity)
+    })
+    .await
+}
+
+async fn update_broker(platform: &Platform, broker: &FakeBroker) {
+    let brokers = platform.admin.get("/v2/service_brokers").await.body;
+    let path = brokers["resources"][0]["metadata"]["url"].as_str().unwrap();
+    let answer = put(&platform.admin, path, &v2_registration(broker)).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+fn v2_registration(broker: &FakeBroker) -> Value {
+    let v3 = broker.registration("redis-broker");
+    let credentials = &v3["authentication"]["credentials"];
+    json!({
+        "name": v3["name"], "broker_url": v3["url"],
+        "auth_username": credentials["username"], "auth_password": credentials["password"],
+    })
+}
+
+#[tokio::test]
+async fn the_row_of_a_new_instance_is_written_after_the_broker_has_answered() {
+    let (platform, broker) = started().await;
+    let held = broker.holds(Route::Provision);
+    let (developer, body) = (platform.developer.clone(), order(&platform, "db").await);
+    let ordering = tokio::spawn(async move {
+        developer
+            .post("/v2/service_instances?accepts_incomplete=true", &body)
+            .await
+    });
+    eventually("the broker is asked", async || {
+        broker.noted(Route::Provision).pop()
+    })
+    .await;
+
+    let meanwhile = platform.admin.get("/v2/service_instances").await.body;
+    held.release();
+    let answer = ordering.await.unwrap();
+
+    assert_eq!(meanwhile["total_results"], 0);
+    assert_eq!(answer.status, 201);
+    let then = platform.admin.get("/v2/service_instances").await.body;
+    assert_eq!(then["total_results"], 1);
+}
+
+#[tokio::test]
+async fn a_refused_order_leaves_nothing_but_the_brokers_words() {
+    let (platform, broker) = started().await;
+    broker.answers(
+        Route::Provision,
+        500,
+        json!({"description": "out of disks"}),
+    );
+
+    let answer = platform
+        .developer
+        .post("/v2/service_instances", &order(&platform, "db").await)
+        .await;
+
+    assert_eq!(
+        refusal(&answer),
+        (
+            502,
+            10001,
+            "CF-ServiceBrokerBadResponse",
+            "Service broker error: out of disks"
+        )
+    );
+    assert_eq!(answer.body["http"], json!({"method": "PUT", "status": 500}));
+    assert_eq!(
+        broker.noted(Route::Provision)[0].query,
+        "",
+        "the broker is not given time that the client does not have"
+    );
+    let list = platform.developer.get("/v2/service_instances").await.body;
+    assert_eq!(list["total_results"], 0);
+    eventually("what may be left is deleted", async || {
+        broker.noted(Route::Deprovision).pop()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_broker_that_needs_time_is_refused_without_it() {
+    let (platform, broker) = started().await;
+    broker.answers(
+        Route::Provision,
+        422,
+        json!({"error": "AsyncRequired", "description": "no"}),
+    );
+
+    let answer = platform
+        .developer
+        .post("/v2/service_instances", &order(&platform, "db").await)
+        .await;
+
+    assert_eq!(
+        refusal(&answer),
+        (
+            400,
+            10001,
+            "CF-AsyncRequired",
+            "This service plan requires client support for asynchronous service operations."
+        )
+    );
+}
+
+#[tokio::test]
+async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
+    let (platform, broker) = started().await;
+    let guid = ordered(&platform, "db").await;
+    let app = platform.app("shop").await;
+    let binding = platform
+        .developer
+        .post(
+            "/v2/service_bindings",
+            &json!({"service_instance_guid": guid, "app_guid": app}),
+        )
+        .await;
+    assert_eq!(binding.status, 201, "{}", binding.body);
+    assert_eq!(
+        binding.body["entity"]["credentials"],
+        json!({"password": "s3cr3t"})
+    );
+    let key = json!({"name": "k", "service_instance_guid": guid});
+    let key = platform.developer.post("/v2/service_keys", &key).await;
+    assert_eq!(key.status, 201, "{}", key.body);
+    let path = format!("/v2/service_instances/{guid}");
+
+    let refused = platform.developer.delete(&path).await;
+    assert_eq!(
+        (refusal(&refused).0, refusal(&refused).1),
+        (400, 10006),
+        "{}",
+        refused.body
+    );
+
+    let bindings = platform
+        .developer
+        .get(&format!("{path}/service_bindings?results-per-page=100"))
+        .await
+        .body;
+    let found = &bindings["resources"][0];
+    assert_eq!(found["entity"]["app_guid"], app.as_str());
+    let unbind = format!(
+        "/v2/apps/{app}/service_bindings/{}",
+        found["metadata"]["guid"].as_str().unwrap()
+    );
+    assert_eq!(platform.developer.delete(&unbind).await.status, 204);
+    let keys = platform
+        .developer
+        .get(&format!("{path}/service_keys?results-per-page=100"))
+        .await
+        .body;
+    let key = keys["resources"][0]["metadata"]["url"].as_str().unwrap();
+    assert_eq!(platform.developer.delete(key).await.status, 204);
+    assert_eq!(platform.developer.delete(&path).await.status, 204);
+    assert_eq!(broker.noted(Route::Unbind).len(), 2);
+    assert_eq!(
+        broker.noted(Route::Unbind)[1].query,
+        "plan_id=small-id&service_id=redis-id"
+    );
+}
+
+#[tokio::test]
+async fn the_errand_registers_enables_restricts_and_deregisters() {
+    let (platform, broker) = start().await;
+    let admin = &platform.admin;
+
+    let made = admin
+        .post("/v2/service_brokers", &v2_registration(&broker))
+        .await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    assert!(!made.body.to_string().contains("pass:word"));
+    let again = admin
+        .post("/v2/service_brokers", &v2_registration(&broker))
+        .await;
+    assert_eq!(refusal(&again).1, 270_002);
+    let plans = admin.get("/v2/service_plans").await.body;
+    let plan = plans["resources"][0]["metadata"]["guid"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let path = format!("/v2/service_plans/{plan}");
+    let public = put(admin, &path, &json!({"public": true})).await;
+    assert_eq!(
+        (public.status.as_u16(), &public.body["entity"]["public"]),
+        (201, &json!(true))
+    );
+    assert_eq!(
+        put(admin, &path, &json!({"public": false})).await.status,
+        201
+    );
+    let visibility = json!({"service_plan_guid": plan, "organization_guid": platform.organization});
+    let given = admin
+        .post("/v2/service_plan_visibilities", &visibility)
+        .await;
+    assert_eq!(given.status, 201, "{}", given.body);
+    let twice = admin
+        .post("/v2/service_plan_visibilities", &visibility)
+        .await;
+    assert_eq!(refusal(&twice).1, 260_002);
+    let visible = platform.developer.get(&path).await;
+    assert_eq!(visible.status, 200, "the organization sees it now");
+    let all = admin
+        .get(&format!(
+            "/v2/service_plan_visibilities?q=service_plan_guid:{plan}&results-per-page=100"
+        ))
+        .await
+        .body;
+    let one = all["resources"][0]["metadata"]["guid"].as_str().unwrap();
+    assert_eq!(
+        admin
+            .delete(&format!("/v2/service_plan_visibilities/{one}"))
+            .await
+            .status,
+        204
+    );
+    assert_eq!(platform.developer.get(&path).await.status, 404);
+    let broker_url = made.body["metadata"]["url"].as_str().unwrap();
+    assert_eq!(admin.delete(broker_url).await.status, 204);
+    assert_eq!(
+        refusal(&admin.delete(broker_url).await).1,
+        270_004,
+        "it is gone"
+    );
+}
+
+#[tokio::test]
+async fn a_catalog_that_is_refused_leaves_no_broker_behind() {
+    let platform = Platform::of_era(ApiEra::V2On).await;
+    let broker = FakeBroker::with_catalog(json!({"services": []}));
+
+    let answer = platform
+        .admin
+        .post("/v2/service_brokers", &v2_registration(&broker))
+        .await;
+
+    assert_eq!(
+        refusal(&answer),
+        (
+            502,
+            270_012,
+            "CF-ServiceBrokerCatalogInvalid",
+            "Service broker catalog is invalid: \nService broker must provide at least one service\n"
+        )
+    );
+    let list = platform.admin.get("/v2/service_brokers").await.body;
+    assert_eq!(list["total_results"], 0);
+}
+
+#[tokio::test]
+async fn errors_have_the_form_of_v2() {
+    let (platform, _broker) = start().await;
+
+    let unknown = platform.admin.get("/v2/nothing").await;
+    assert_eq!(
+        refusal(&unknown),
+        (404, 10000, "CF-NotFound", "Unknown request")
+    );
+    let anonymous = platform.anonymous().get("/v2/services").await;
+    assert_eq!(
+        refusal(&anonymous),
+        (401, 10002, "CF-NotAuthenticated", "Authentication error")
+    );
+    let invalid = platform.with_token("nonsense").get("/v2/services").await;
+    assert_eq!(refusal(&invalid).1, 1000);
+    let forbidden = platform
+        .developer
+        .post("/v2/service_brokers", &json!({}))
+        .await;
+    assert_eq!(refusal(&forbidden).1, 10003);
+    let garbled = platform
+        .admin
+        .send(Method::POST, "/v2/service_brokers", Some("{".to_owned()))
+        .await;
+    assert_eq!(refusal(&garbled).1, 1001);
+}

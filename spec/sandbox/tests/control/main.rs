@@ -1,0 +1,14 @@
+//! The control API and the commands that use it, and what they do to a foundation.
+
+#![cfg(test)]
+
+mod client;
+mod commands;
+mod conduct;
+mod faults;
+mod fleet;
+mod foundation;
+mod guide;
+mod side_by_side;
+mod state;
+mod tokens;

@@ -1,0 +1,17 @@
+//! The CredHub on either side of a foundation over HTTPS, as brokers, the `credhub` CLI, apps and operators use them.
+
+#![cfg(test)]
+
+mod authentication;
+mod broker;
+mod certificates;
+mod cli;
+mod client;
+mod data;
+mod director;
+mod foundation;
+mod generate;
+mod interpolate;
+mod legacy;
+mod permissions;
+mod state;

@@ -1,0 +1,185 @@
+//! Instance groups: their order, their zones, their names, and what they share.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Client,
+    foundation::{Foundation, redis},
+};
+
+async fn error(bosh: &Client, manifest: &Value) -> (String, String) {
+    let task = bosh.deploy(manifest).await;
+    bosh.ended(task).await;
+    bosh.error_of(task).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renamed_group_keeps_its_instances() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    bosh.deployed(&manifest).await;
+    let before = bosh.get("/deployments/d/vms").await.json();
+    let group = &mut manifest["instance_groups"][0];
+    group["name"] = json!("cache");
+    group["migrated_from"] = json!([{"name": "redis-server"}]);
+    let task = bosh.deployed(&manifest).await;
+    let after = bosh.get("/deployments/d/vms").await.json();
+    assert_eq!(after[0]["job"], "cache");
+    for key in ["id", "cid", "ips"] {
+        assert_eq!(before[0][key], after[0][key], "{key}");
+    }
+    assert!(
+        bosh.stages(task)
+            .await
+            .contains(&"Updating instance".to_owned())
+    );
+
+    let mut contradictory = manifest.clone();
+    let mut former = contradictory["instance_groups"][0].clone();
+    former["name"] = json!("redis-server");
+    former.as_object_mut().unwrap().remove("migrated_from");
+    contradictory["instance_groups"]
+        .as_array_mut()
+        .unwrap()
+        .push(former);
+    assert_eq!(error(&bosh, &contradictory).await.0, "190018");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn instances_are_spread_over_the_zones_and_leave_one_that_is_given_up() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    manifest["instance_groups"][0]["instances"] = json!(4);
+    manifest["instance_groups"][0]["azs"] = json!(["z1", "z2"]);
+    bosh.deployed(&manifest).await;
+    let zones = async || {
+        let vms = bosh.get("/deployments/d/vms").await.json();
+        let vms = vms.as_array().unwrap().clone();
+        let mut zones: Vec<String> = vms
+            .iter()
+            .map(|vm| vm["az"].as_str().unwrap().to_owned())
+            .collect();
+        zones.sort();
+        zones
+    };
+    assert_eq!(zones().await, ["z1", "z1", "z2", "z2"]);
+    manifest["instance_groups"][0]["azs"] = json!(["z2"]);
+    bosh.deployed(&manifest).await;
+    assert_eq!(zones().await, ["z2", "z2", "z2", "z2"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_contradicts_itself_is_refused_in_the_task() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let cases: [(&str, Value, &str, &str); 9] = [
+        (
+            "/update/canary_watch_time",
+            json!("9-3"),
+            "180001",
+            "Min watch time cannot be greater than max watch time",
+        ),
+        (
+            "/update/max_in_flight",
+            json!(true),
+            "40000",
+            "Property 'max_in_flight' value (true) did not match the required type 'String'",
+        ),
+        (
+            "/instance_groups/0/jobs/0/release",
+            json!("other"),
+            "140002",
+            "Job 'redis-server' (instance group 'redis-server') references an unknown release 'other'",
+        ),
+        (
+            "/instance_groups/0/azs",
+            json!([]),
+            "140017",
+            "Instance group 'redis-server' has empty availability zones",
+        ),
+        (
+            "/instance_groups/0/networks",
+            json!([]),
+            "140009",
+            "Instance group 'redis-server' must specify at least one network",
+        ),
+        (
+            "/instance_groups/1/name",
+            json!("redis-server"),
+            "190006",
+            "Invalid instance group name 'redis-server', canonical name already taken",
+        ),
+        (
+            "/instance_groups/0/networks/0",
+            json!({"name": "default", "static_ips": ["10.0.0.1", "10.0.0.2"]}),
+            "150002",
+            "Instance group 'redis-server' has 1 instances but was allocated 2 static IPs in network 'default'",
+        ),
+        (
+            "/stemcells/0",
+            json!({"alias": "only-stemcell", "version": "1"}),
+            "40001",
+            r#"Required property 'os' or 'name' was not specified in object ({"alias"=>"only-stemcell", "version"=>"1"})"#,
+        ),
+        (
+            "/releases/0/version",
+            json!("7.latest.4"),
+            "30006",
+            "Release version 'redis-example-service/7.latest.4' doesn't exist",
+        ),
+    ];
+    for (place, value, code, text) in cases {
+        let mut manifest = redis("bad");
+        *manifest.pointer_mut(place).unwrap() = value;
+        assert_eq!(
+            error(&bosh, &manifest).await,
+            (code.to_owned(), text.to_owned()),
+            "{place}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_is_taken_from_another_deployment_only_if_it_is_shared() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    bosh.deployed(&redis("provider")).await;
+    let mut consumer = redis("consumer");
+    let groups = consumer["instance_groups"].as_array_mut().unwrap();
+    groups.remove(0);
+    for group in groups.iter_mut() {
+        group["jobs"][0]["consumes"] =
+            json!({"redis": {"from": "redis", "deployment": "provider"}});
+    }
+    consumer["variables"] = json!([]);
+    bosh.deployed(&consumer).await;
+
+    let mut private = redis("provider");
+    private["instance_groups"][0]["jobs"][0]["provides"] = json!({"redis": {"shared": false}});
+    bosh.deployed(&private).await;
+    let (code, text) = error(&bosh, &consumer).await;
+    assert_eq!(code, "100");
+    assert!(
+        text.starts_with(
+            "Failed to resolve links from deployment 'consumer'. See errors below:\n  - Failed to resolve link 'redis' with type 'redis' from job 'health-check' in instance group 'health-check'. Details below:\n    - No link providers found"
+        ),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_latest_release_is_stored_as_the_manifest_says_and_used_as_it_is() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let mut manifest = redis("d");
+    manifest["releases"][0]["version"] = json!("latest");
+    manifest["stemcells"][0]["version"] = json!("1.latest");
+    bosh.deployed(&manifest).await;
+    let listed = bosh.get("/deployments").await.json();
+    assert_eq!(listed[0]["releases"][0]["version"], "7.4");
+    assert_eq!(listed[0]["stemcells"][0]["version"], "1.80");
+    let stored = bosh.get("/deployments/d").await.json();
+    assert!(stored["manifest"].as_str().unwrap().contains("1.latest"));
+}

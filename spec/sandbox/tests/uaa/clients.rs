@@ -1,0 +1,395 @@
+//! Administering clients.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::server::{ADMIN, Answer, Server};
+
+fn instance(id: &str) -> Value {
+    json!({
+        "client_id": id, "client_secret": "secret", "name": "cache",
+        "authorized_grant_types": ["client_credentials", "password"], "scope": "openid, cloud_controller.read",
+        "authorities": ["clients.read"], "resource_ids": ["whatever"], "autoapprove": true,
+        "allowpublic": true, "created_for": {"instance": id},
+    })
+}
+
+async fn admin(server: &Server) -> String {
+    server.client_token(ADMIN).await
+}
+
+#[tokio::test]
+async fn a_client_is_kept_with_what_was_sent_but_its_secret() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+
+    let created = server
+        .send(Method::POST, "/oauth/clients", &admin, &instance("a"))
+        .await;
+    let read = server.get("/oauth/clients/a", &admin).await;
+
+    assert_eq!(created.status, 201, "{}", created.text);
+    assert_eq!(created.body, read.body);
+    let modified = read.body["lastModified"].as_i64().unwrap();
+    assert!(modified > 1_600_000_000_000, "milliseconds");
+    let mut expected = json!({
+        "scope": ["cloud_controller.read", "openid"],
+        "client_id": "a",
+        "resource_ids": ["none"],
+        "authorized_grant_types": ["client_credentials", "password", "refresh_token"],
+        "autoapprove": ["true"],
+        "authorities": ["clients.read"],
+        "name": "cache",
+        "allowpublic": true,
+        "created_for": {"instance": "a"},
+    });
+    expected["lastModified"] = modified.into();
+    assert_eq!(read.body, expected);
+}
+
+#[tokio::test]
+async fn an_update_merges_and_leaves_the_secret_alone() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    server
+        .send(Method::POST, "/oauth/clients", &admin, &instance("a"))
+        .await;
+    let body = json!({
+        "client_id": "a", "scope": [], "authorities": ["uaa.none"], "redirect_uri": ["https://a.example/*"],
+        "allowpublic": false, "name": null,
+    });
+
+    let updated = server
+        .send(Method::PUT, "/oauth/clients/a", &admin, &body)
+        .await;
+
+    assert_eq!(updated.status, 200, "{}", updated.text);
+    assert_eq!(
+        updated.body["scope"],
+        json!(["cloud_controller.read", "openid"])
+    );
+    assert_eq!(updated.body["authorities"], json!(["uaa.none"]));
+    assert_eq!(updated.body["redirect_uri"], json!(["https://a.example/*"]));
+    assert!(updated.body.get("allowpublic").is_none() && updated.body.get("name").is_none());
+    assert!(!server.client_token(("a", "secret")).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_answered_without_a_body() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    let body = json!({"client_id": "x"});
+
+    for answer in [
+        server.get("/oauth/clients/x", &admin).await,
+        server
+            .send(Method::PUT, "/oauth/clients/x", &admin, &body)
+            .await,
+        server
+            .send(Method::DELETE, "/oauth/clients/x", &admin, &Value::Null)
+            .await,
+        server
+            .send(
+                Method::PUT,
+                "/oauth/clients/x/secret",
+                &admin,
+                &json!({"secret": "s"}),
+            )
+            .await,
+    ] {
+        assert_eq!((answer.status.as_u16(), answer.text.as_str()), (404, ""));
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_client_gets_no_tokens_and_its_tokens_are_good_for_nothing_here() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    server
+        .send(Method::POST, "/oauth/clients", &admin, &instance("a"))
+        .await;
+    let token = server.client_token(("a", "secret")).await;
+
+    let deleted = server
+        .send(Method::DELETE, "/oauth/clients/a", &admin, &Value::Null)
+        .await;
+
+    assert_eq!(deleted.body["approvals_deleted"], true);
+    assert_eq!(deleted.body["client_id"], "a");
+    let form = [("grant_type", "client_credentials")];
+    assert_eq!(
+        server.token(Some(("a", "secret")), &form).await.refusal(),
+        (401, "invalid_client")
+    );
+    assert_eq!(
+        server.get("/oauth/clients", &token).await.refusal(),
+        (401, "invalid_token")
+    );
+}
+
+#[tokio::test]
+async fn broken_rules_are_refused() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    let credentials = json!(["client_credentials"]);
+    let table = [
+        (
+            json!({"client_id": "odb", "client_secret": "s", "authorized_grant_types": credentials}),
+            409,
+        ),
+        (
+            json!({"client_id": "a/b", "client_secret": "s", "authorized_grant_types": credentials}),
+            400,
+        ),
+        (
+            json!({"client_id": "uaa", "client_secret": "s", "authorized_grant_types": credentials}),
+            400,
+        ),
+        (
+            json!({"client_secret": "s", "authorized_grant_types": credentials}),
+            400,
+        ),
+        (
+            json!({"client_id": "a", "authorized_grant_types": credentials}),
+            400,
+        ),
+        (json!({"client_id": "a", "client_secret": "s"}), 400),
+        (
+            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["magic"]}),
+            400,
+        ),
+        (
+            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["authorization_code"]}),
+            400,
+        ),
+        (
+            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["implicit"], "redirect_uri": ["https://a.example"]}),
+            400,
+        ),
+        (
+            json!({"client_id": "a", "client_secret": "s", "authorized_grant_types": ["authorization_code"], "redirect_uri": ["a"]}),
+            400,
+        ),
+    ];
+    for (body, status) in table {
+        let answer = server
+            .send(Method::POST, "/oauth/clients", &admin, &body)
+            .await;
+        assert_eq!(
+            answer.refusal(),
+            (status, "invalid_client"),
+            "{body} {}",
+            answer.text
+        );
+    }
+
+    let other = json!({"client_id": "b"});
+    let other = server
+        .send(Method::PUT, "/oauth/clients/odb", &admin, &other)
+        .await;
+    let exists =
+        json!({"client_id": "odb", "client_secret": "s", "authorized_grant_types": credentials});
+    let exists = server
+        .send(Method::POST, "/oauth/clients", &admin, &exists)
+        .await;
+    assert_eq!(other.status, 400);
+    assert_eq!(
+        exists.text,
+        r#"{"error":"invalid_client","error_description":"Client already exists: odb"}"#
+    );
+}
+
+#[tokio::test]
+async fn a_list_is_filtered_sorted_and_cut_into_pages() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    for id in ["i-1", "i-2", "i-3"] {
+        server
+            .send(Method::POST, "/oauth/clients", &admin, &instance(id))
+            .await;
+    }
+    let list = async |query: &[(&str, &str)]| {
+        let request = server.request(Method::GET, "/oauth/clients");
+        let mut url = url::form_urlencoded::Serializer::new(String::new());
+        url.extend_pairs(query);
+        let (client, request) = request.build_split();
+        let mut request = request.unwrap();
+        request.url_mut().set_query(Some(&url.finish()));
+        let request = reqwest::RequestBuilder::from_parts(client, request);
+        Answer::to(request.bearer_auth(&admin)).await
+    };
+    let ids = |answer: &Answer| -> Vec<String> {
+        let clients = answer.body["resources"].as_array().unwrap();
+        clients
+            .iter()
+            .map(|client| client["client_id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+
+    let one = list(&[("filter", r#"client_id eq "i-2""#)]).await;
+    let none = list(&[("filter", r#"client_id eq "i-9""#)]).await;
+    let page = list(&[
+        ("filter", r#"client_id co "i-""#),
+        ("sortOrder", "descending"),
+        ("startIndex", "2"),
+        ("count", "1"),
+    ])
+    .await;
+    let by_name = list(&[(
+        "filter",
+        r#"name eq "cache" and (client_id sw "i-1" or client_id sw "i-3")"#,
+    )])
+    .await;
+    let names = list(&[
+        ("filter", r#"client_id eq "i-1""#),
+        ("attributes", "client_id,name"),
+    ])
+    .await;
+    let bad = list(&[("filter", "client_id is nice")]).await;
+
+    assert_eq!(
+        one.keys(),
+        [
+            "resources",
+            "startIndex",
+            "itemsPerPage",
+            "totalResults",
+            "schemas"
+        ]
+    );
+    assert_eq!(ids(&one), ["i-2"]);
+    assert_eq!(
+        one.body["schemas"],
+        json!(["http://cloudfoundry.org/schema/scim/oauth-clients-1.0"])
+    );
+    assert_eq!(
+        (none.status.as_u16(), &none.body["totalResults"], ids(&none)),
+        (200, &json!(0), vec![])
+    );
+    assert_eq!(ids(&page), ["i-2"]);
+    assert_eq!(
+        (
+            &page.body["startIndex"],
+            &page.body["itemsPerPage"],
+            &page.body["totalResults"]
+        ),
+        (&json!(2), &json!(1), &json!(3))
+    );
+    assert_eq!(ids(&by_name), ["i-1", "i-3"]);
+    assert_eq!(
+        names.body["resources"],
+        json!([{"client_id": "i-1", "name": "cache"}])
+    );
+    assert_eq!(bad.status, 400);
+}
+
+#[tokio::test]
+async fn a_client_has_two_secrets_at_most_so_that_they_can_be_rotated() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    let change = async |mode: &str, secret: &str| {
+        let body = json!({"secret": secret, "changeMode": mode});
+        server
+            .send(Method::PUT, "/oauth/clients/odb/secret", &admin, &body)
+            .await
+    };
+    let works = async |secret: &str| {
+        let form = [("grant_type", "client_credentials")];
+        server.token(Some(("odb", secret)), &form).await.status == 200
+    };
+
+    let added = change("ADD", "second").await;
+    assert_eq!(added.text, r#"{"status":"ok","message":"Secret is added"}"#);
+    assert!(works("s3cr%25t%2B").await && works("second").await);
+    assert_eq!(
+        change("ADD", "third").await.refusal(),
+        (400, "invalid_client")
+    );
+    assert_eq!(
+        change("DELETE", "").await.body["message"],
+        "Secret is deleted"
+    );
+    assert!(!works("s3cr%25t%2B").await && works("second").await);
+    assert_eq!(
+        change("DELETE", "").await.refusal(),
+        (400, "invalid_client")
+    );
+    assert_eq!(
+        change("UPDATE", "new").await.body["message"],
+        "secret updated"
+    );
+    assert!(!works("second").await && works("new").await);
+}
+
+#[tokio::test]
+async fn a_batch_is_done_as_a_whole_or_not_at_all() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    let batch = async |method, path: &str, body: Value| {
+        server
+            .send(method, &format!("/oauth/clients/tx{path}"), &admin, &body)
+            .await
+    };
+    let exists = async |id: &str| {
+        server
+            .get(&format!("/oauth/clients/{id}"), &admin)
+            .await
+            .status
+            == 200
+    };
+
+    let broken = batch(Method::POST, "", json!([instance("a"), instance("a")])).await;
+    assert_eq!(broken.status, 409);
+    assert!(!exists("a").await);
+    let made = batch(Method::POST, "", json!([instance("a"), instance("b")])).await;
+    assert_eq!(made.status, 201);
+    assert_eq!(made.body[1]["client_id"], "b");
+    let changed = batch(Method::PUT, "", json!([{"client_id": "a", "name": "new"}])).await;
+    assert_eq!(changed.body[0]["name"], "new");
+    let mut third = instance("c");
+    third["action"] = "add".into();
+    let modified = batch(
+        Method::POST,
+        "/modify",
+        json!([third, {"client_id": "b", "action": "delete"}, {"client_id": "a", "action": "secret", "client_secret": "x"}]),
+    )
+    .await;
+    assert_eq!(modified.status, 200, "{}", modified.text);
+    assert!(exists("c").await && !exists("b").await);
+    assert!(!server.client_token(("a", "x")).await.is_empty());
+    let secrets = batch(
+        Method::POST,
+        "/secret",
+        json!([{"clientId": "c", "secret": "y"}]),
+    )
+    .await;
+    assert_eq!(secrets.body[0]["approvals_deleted"], true);
+    assert!(!server.client_token(("c", "y")).await.is_empty());
+    batch(
+        Method::POST,
+        "/delete",
+        json!([{"client_id": "a"}, {"client_id": "c"}]),
+    )
+    .await;
+    assert!(!exists("a").await && !exists("c").await);
+}
+
+#[tokio::test]
+async fn metadata_is_kept_beside_a_client() {
+    let server = Server::start();
+    let admin = admin(&server).await;
+    let path = "/oauth/clients/odb/meta";
+    let body =
+        json!({"clientId": "odb", "showOnHomePage": true, "appLaunchUrl": "https://a.example"});
+
+    let updated = server.send(Method::PUT, path, &admin, &body).await;
+    let other = server
+        .send(Method::PUT, path, &admin, &json!({"clientId": "x"}))
+        .await;
+
+    assert_eq!(updated.body, body);
+    assert_eq!(server.get(path, &admin).await.body, body);
+    assert_eq!(other.status, 400);
+    let all = server.get("/oauth/clients/meta", &admin).await;
+    assert!(all.body.as_array().unwrap().contains(&body));
+}
