@@ -1,0 +1,219 @@
+//! Compares JSON documents: members, types, and the values that machines read.
+
+use serde_json::Value;
+
+use crate::{
+    names::{Kind, Names},
+    opaque::without_opaque,
+};
+
+/// Members of which only the type is compared: they tell how this Director and this machine are.
+const LOOSE: [&str; 22] = [
+    "timestamp",
+    "started_at",
+    "time",
+    "timeout",
+    "created_at",
+    "orphaned_at",
+    "vm_created_at",
+    "cpi",
+    "cid",
+    "vm_cid",
+    "disk_cid",
+    "agent_id",
+    "blobstore_id",
+    "sha1",
+    "commit_hash",
+    "uncommitted_changes",
+    "urls",
+    "url",
+    "vitals",
+    "parent_id",
+    "size",
+    "uid",
+];
+
+/// A comparison of JSON documents.
+pub(crate) struct Comparison<'a> {
+    /// The path of the call.
+    pub(crate) path: &'a str,
+    pub(crate) names: &'a mut Names,
+    /// The differences.
+    pub(crate) found: &'a mut Vec<String>,
+}
+
+impl Comparison<'_> {
+    /// Compares element by element.
+    pub(crate) fn lists(&mut self, place: &str, theirs: &[Value], ours: &[Value]) {
+        if theirs.len() != ours.len() {
+            self.found.push(format!(
+                "{place}: {} elements instead of {}: {}",
+                ours.len(),
+                theirs.len(),
+                Value::Array(ours.to_vec())
+            ));
+            return;
+        }
+        for (index, (theirs, ours)) in theirs.iter().zip(ours).enumerate() {
+            self.values(&format!("{place}[{index}]"), theirs, ours);
+        }
+    }
+
+    fn values(&mut self, place: &str, theirs: &Value, ours: &Value) {
+        let key = place.rsplit(['.', '[']).next().unwrap_or_default();
+        let member = place.rsplit('.').next().unwrap_or_default();
+        let member = member.split('[').next().unwrap_or_default();
+        if let Some(kind) = self.kind(place, key) {
+            self.ids(place, kind, theirs, ours);
+            return;
+        }
+        match (theirs, ours) {
+            _ if is_loose(place) => self.shapes(place, theirs, ours),
+            (Value::Object(theirs), Value::Object(ours)) => {
+                let keys = |map: &serde_json::Map<String, Value>| {
+                    map.keys().cloned().collect::<Vec<_>>().join(", ")
+                };
+                if keys(theirs) != keys(ours) {
+                    self.found.push(format!(
+                        "{place}: members {} instead of {}",
+                        keys(ours),
+                        keys(theirs)
+                    ));
+                    return;
+                }
+                for (key, theirs) in theirs {
+                    self.values(&format!("{place}.{key}"), theirs, &ours[key]);
+                }
+            }
+            (Value::Array(theirs), Value::Array(ours)) if member == "processes" => {
+                // What runs is the job's business; how it is told is the Director's.
+                if let (Some(theirs), Some(ours)) = (theirs.first(), ours.first()) {
+                    self.shapes(place, theirs, ours);
+                }
+            }
+            (Value::Array(theirs), Value::Array(ours)) => {
+                let is_list_of_instances = theirs.iter().any(|one| one.get("job").is_some());
+                let (mut theirs, mut ours) = (theirs.clone(), ours.clone());
+                if is_list_of_instances {
+                    (theirs, ours) = (by_instance(theirs), by_instance(ours));
+                }
+                if member == "deployments" {
+                    theirs.sort_by_key(ToString::to_string);
+                    ours.sort_by_key(ToString::to_string);
+                }
+                self.lists(place, &theirs, &ours);
+            }
+            // The name of a VM or disk, which a CPI gives as it likes.
+            (Value::String(name), _) if key == "object_name" && !name.contains(['/', ':', '_']) => {
+                self.shapes(place, theirs, ours);
+            }
+            (Value::String(theirs), Value::String(ours)) => {
+                compare_texts(place, theirs, ours, self.names, self.found);
+            }
+            _ if theirs == ours => {}
+            _ => self
+                .found
+                .push(format!("{place}: {ours} instead of {theirs}")),
+        }
+    }
+
+    /// Whether both have the same type.
+    fn shapes(&mut self, place: &str, theirs: &Value, ours: &Value) {
+        match (theirs, ours) {
+            (Value::Object(theirs), Value::Object(ours)) => {
+                for (key, theirs) in theirs {
+                    let ours = ours.get(key).unwrap_or(&Value::Null);
+                    self.shapes(&format!("{place}.{key}"), theirs, ours);
+                }
+            }
+            (Value::String(_), Value::String(_))
+            | (Value::Number(_), Value::Number(_))
+            | (Value::Bool(_), Value::Bool(_))
+            | (Value::Array(_), Value::Array(_))
+            | (Value::Null, Value::Null) => {}
+            _ => self
+                .found
+                .push(format!("{place}: {ours} has another type than {theirs}")),
+        }
+    }
+
+    fn ids(&mut self, place: &str, kind: Kind, theirs: &Value, ours: &Value) {
+        if theirs.is_null() && ours.is_null() {
+            return;
+        }
+        let text = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if theirs.is_string() != ours.is_string() {
+            self.found
+                .push(format!("{place}: {ours} has another type than {theirs}"));
+            return;
+        }
+        match self.names.ours(kind, &text(theirs)) {
+            Some(expected) if expected == text(ours) => {}
+            Some(expected) => self
+                .found
+                .push(format!("{place}: id {ours} instead of {expected}")),
+            None => self.names.learn(kind, &text(theirs), &text(ours)),
+        }
+    }
+
+    /// What a member of this answer numbers, if it is an id.
+    fn kind(&self, place: &str, key: &str) -> Option<Kind> {
+        let endpoint = self.path.trim_start_matches('/').split('/').next()?;
+        match (endpoint, key) {
+            ("tasks", "id") => {
+                (!place.contains("instance") && self.is_task()).then_some(Kind::Task)
+            }
+            (_, "task_id") | ("events", "task") => Some(Kind::Task),
+            ("configs", "id" | "latest_id" | "expected_latest_id") => Some(Kind::Config),
+            ("links", "id") => Some(Kind::Link),
+            ("link_providers", "id") | (_, "link_provider_id") => Some(Kind::Provider),
+            ("link_consumers", "id") | (_, "link_consumer_id") => Some(Kind::Consumer),
+            _ if place.contains("cloud_config_ids[") || place.ends_with("config.id") => {
+                Some(Kind::Config)
+            }
+            _ => None,
+        }
+    }
+
+    fn is_task(&self) -> bool {
+        !self.path.ends_with("/output")
+    }
+}
+
+/// Ids of audit records, stemcells and deployments are numbers of a database.
+fn is_loose(place: &str) -> bool {
+    let mut members = place.split(['.', '[']).filter(|part| !part.ends_with(']'));
+    members.any(|part| LOOSE.contains(&part))
+        || place.ends_with("].id")
+        || place.contains("disk_cids[")
+}
+
+/// Compares texts without what differs from Director to Director.
+pub(crate) fn compare_texts(
+    place: &str,
+    theirs: &str,
+    ours: &str,
+    names: &Names,
+    found: &mut Vec<String>,
+) {
+    let expected = without_opaque(&names.in_text(theirs));
+    let got = without_opaque(ours);
+    if expected != got {
+        found.push(format!("{place}: {got:?} instead of {expected:?}"));
+    }
+}
+
+/// A database lists instances in any order.
+pub(crate) fn by_instance(mut instances: Vec<Value>) -> Vec<Value> {
+    instances.sort_by_key(|instance| {
+        let group = instance.get("job").or_else(|| instance.get("job_name"));
+        (
+            group.and_then(Value::as_str).map(str::to_owned),
+            instance["index"].as_u64(),
+        )
+    });
+    instances
+}
