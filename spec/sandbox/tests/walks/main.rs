@@ -1,0 +1,66 @@
+//! Random walks: whatever is asked of a foundation, and however it ends and starts again, some things stay true.
+//!
+//! Each walk is a sandbox of its own, run as its user runs it. The steps go in without waiting for each other, so that
+//! tasks meet. After every step, and once everything has settled, this must hold:
+//!
+//! - a deployment's lock has one holder, and that is a task that has not ended;
+//! - task states only move forward;
+//! - no process runs without a VM, and no VM is there without a deployment.
+
+#![cfg(test)]
+
+mod invariants;
+mod sandbox;
+mod steps;
+
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestCaseError},
+};
+use tokio::runtime::Runtime;
+
+use self::{
+    invariants::History,
+    sandbox::Sandbox,
+    steps::{Step, walks},
+};
+
+proptest! {
+    #![proptest_config(Config {
+        cases: 8,
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        ..Config::default()
+    })]
+
+    #[test]
+    fn whatever_happens_the_director_keeps_its_promises(walk in walks()) {
+        let runtime = Runtime::new().unwrap();
+        runtime.block_on(walked(walk))?;
+    }
+}
+
+async fn walked(walk: Vec<Step>) -> Result<(), TestCaseError> {
+    let mut sandbox = Sandbox::start().await;
+    let mut history = History::default();
+    for step in &walk {
+        step.take(&mut sandbox).await;
+        history.check(&sandbox).await?;
+    }
+    Step::Settle.take(&mut sandbox).await;
+    history.check(&sandbox).await?;
+    history.check_settled(&sandbox).await?;
+
+    sandbox.delete_everything().await;
+    history.check(&sandbox).await?;
+    prop_assert!(
+        sandbox.processes().is_empty(),
+        "a process outlives all deployments"
+    );
+    prop_assert!(
+        sandbox.vm_folders().is_empty(),
+        "a VM outlives all deployments"
+    );
+    sandbox.stop().await;
+    Ok(())
+}
