@@ -124,11 +124,11 @@ impl Up {
         let mut net = None;
         loop {
             let foundation = Foundation::start_on(net, settings.clone(), options.clone()).await?;
-            writeln!(
-                std::io::stdout(),
-                "ready {}",
-                foundation.description_file().display()
-            )?;
+            let ready = foundation.description_file().display();
+            // Whoever started it may have stopped reading after the first line.
+            if let Err(error) = writeln!(std::io::stdout(), "ready {ready}") {
+                tracing::warn!(%error, "nobody reads that the foundation is ready");
+            }
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}

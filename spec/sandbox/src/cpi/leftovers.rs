@@ -11,6 +11,7 @@ use std::{
 };
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use uuid::Uuid;
 
 use super::{
     process::{KILLED_WITHIN, has_ended},
@@ -90,7 +91,7 @@ pub(super) fn remove_entries(
 ) -> Result<(), LeftoverError> {
     for path in entries(folder)? {
         let name = path.file_name().map(OsStr::to_string_lossy);
-        if name.is_some_and(|name| spared(&name)) {
+        if name.is_none_or(|name| !is_ours(&name) || spared(&name)) {
             continue;
         }
         tracing::warn!(path = %path.display(), "removing what belongs to nothing");
@@ -102,6 +103,14 @@ pub(super) fn remove_entries(
         removed.map_err(|source| LeftoverError::Folder { path, source })?;
     }
     Ok(())
+}
+
+/// Whether the CPI has given this name to a VM or a disk. Whatever else lies there is somebody else's.
+fn is_ours(name: &str) -> bool {
+    let id = name
+        .strip_prefix("vm-")
+        .or_else(|| name.strip_prefix("disk-"));
+    id.is_some_and(|id| Uuid::try_parse(id).is_ok())
 }
 
 fn belonging_to(

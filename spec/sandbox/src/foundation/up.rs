@@ -344,8 +344,10 @@ async fn close_store(store: Store) {
 /// Makes the state folder, for its owner alone; a job user of its own must be able to reach what is below.
 fn make_folder(options: &UpOptions) -> Result<(), StartError> {
     let folder = &options.state;
+    let is_new = !folder.exists();
     let mut made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    if options.job_user.is_some() {
+    // The rights on a folder that was there are its owner's business.
+    if options.job_user.is_some() && is_new {
         made = made.and_then(|()| fs::set_permissions(folder, Permissions::from_mode(0o711)));
     }
     made.map_err(|source| StartError::StateFolder {

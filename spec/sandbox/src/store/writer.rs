@@ -5,11 +5,15 @@ use std::{
     io,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use redb::Database;
 
 use super::Table;
+
+/// How long the writer waits after it could not write.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Takes changes and has them written, in transactions that follow each other.
 pub(super) struct Writer {
@@ -112,11 +116,36 @@ impl Shared {
             let (changes, stage) = self.next();
             if let Err(error) = write(database, &changes) {
                 tracing::error!(%error, tables = changes.len(), "changes of the state could not be written");
+                self.put_back(changes);
+                if stage == Stage::Open {
+                    self.wait_before_retry();
+                }
             }
             if stage == Stage::Closing {
                 return;
             }
         }
+    }
+
+    /// Changes that could not be written are still to be written, unless their rows have changed again.
+    fn put_back(&self, changes: Changes) {
+        let mut pending = self.lock();
+        for (table, rows) in changes {
+            let newer = pending.changes.entry(table).or_default();
+            for (key, row) in rows {
+                newer.entry(key).or_insert(row);
+            }
+        }
+    }
+
+    /// A full disk does not become empty by asking at once. Closing cuts the pause short.
+    fn wait_before_retry(&self) {
+        let is_open = |pending: &mut Pending| pending.stage == Stage::Open;
+        // Nothing is done with the guard: the next round takes the lock itself.
+        drop(
+            self.changed
+                .wait_timeout_while(self.lock(), RETRY_PAUSE, is_open),
+        );
     }
 
     /// Waits for changes, and for everybody who holds them back.

@@ -44,12 +44,16 @@ async fn a_wiped_folder_makes_a_fresh_foundation_and_keeps_what_is_not_the_sandb
     let folder = sandbox.stop().await;
     let mine = folder.path().join("notes.txt");
     std::fs::write(&mine, "mine").unwrap();
+    let mine_below = folder.path().join("disks/backup.tar");
+    std::fs::create_dir_all(mine_below.parent().unwrap()).unwrap();
+    std::fs::write(&mine_below, "mine").unwrap();
 
     wipe(folder.path()).unwrap();
 
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
-    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(left.len(), 2, "{left:?}");
     let sandbox = Sandbox::kept_in(folder).await;
+    assert!(mine.exists() && mine_below.exists());
     assert_ne!(sandbox.secret(), secret);
     assert_ne!(sandbox.authority(), authority);
 }

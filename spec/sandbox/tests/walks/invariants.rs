@@ -18,6 +18,7 @@ impl History {
     pub(crate) async fn check(&mut self, sandbox: &Sandbox) -> Result<(), TestCaseError> {
         self.check_tasks(&sandbox.all_tasks().await)?;
         check_locks(sandbox).await?;
+        check_workers(sandbox).await?;
         check_processes(sandbox).await
     }
 
@@ -92,6 +93,35 @@ async fn check_locks(sandbox: &Sandbox) -> Result<(), TestCaseError> {
             after.get(resource) != Some(id),
             "task {id} is {state} and holds {resource}"
         );
+    }
+    Ok(())
+}
+
+/// Of the tasks of a deployment that have not ended, one has begun its work: the others wait for the lock and have told
+/// nothing. A task that lost its worker is at work no longer, which is known once its checkpoint is too old.
+async fn check_workers(sandbox: &Sandbox) -> Result<(), TestCaseError> {
+    let mut at_work: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for task in sandbox.unfinished_tasks().await {
+        let id = task["id"].as_u64().unwrap();
+        if sandbox.working_time(id).await.is_some() {
+            let deployment = task["deployment"].to_string();
+            at_work.entry(deployment).or_default().push(id);
+        }
+    }
+    for tasks in at_work.into_values().filter(|tasks| tasks.len() > 1) {
+        let mut alive = Vec::new();
+        for id in &tasks {
+            if sandbox.ended(*id).await != "timeout" {
+                alive.extend(sandbox.working_time(*id).await);
+            }
+        }
+        alive.sort_unstable();
+        for pair in alive.windows(2) {
+            prop_assert!(
+                pair[0].1 <= pair[1].0,
+                "tasks {tasks:?} worked at the same time"
+            );
+        }
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use self::{
     invariants::History,
     sandbox::Sandbox,
-    steps::{Step, walks},
+    steps::{Name, Shape, Step, walks},
 };
 
 proptest! {
@@ -43,6 +43,16 @@ proptest! {
 async fn walked(walk: Vec<Step>) -> Result<(), TestCaseError> {
     let mut sandbox = Sandbox::start().await;
     let mut history = History::default();
+    // What is checked below must have something to be true of.
+    let first = Step::Deploy(Name(0), Shape::Instances(1));
+    first.take(&mut sandbox).await;
+    Step::Settle.take(&mut sandbox).await;
+    let tasks = sandbox.all_tasks().await;
+    prop_assert!(
+        tasks.iter().all(|task| task["state"] == "done"),
+        "{tasks:?}"
+    );
+    prop_assert_eq!(sandbox.processes().len(), 1);
     for step in &walk {
         step.take(&mut sandbox).await;
         history.check(&sandbox).await?;

@@ -145,6 +145,33 @@ impl Sandbox {
         found
     }
 
+    /// Waits until a task has ended, and tells how.
+    pub(crate) async fn ended(&self, task: u64) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let seen = self.get(&format!("/tasks/{task}")).await;
+            let state = seen["state"].as_str().unwrap();
+            if !["queued", "processing", "cancelling"].contains(&state) {
+                return state.to_owned();
+            }
+            assert!(Instant::now() < deadline, "the task does not end: {seen}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The seconds in which a task told its first and its last step, if it has told any.
+    pub(crate) async fn working_time(&self, task: u64) -> Option<(i64, i64)> {
+        let path = format!("/tasks/{task}/output?type=event");
+        let events = self.call(Method::GET, &path, None, String::new()).await;
+        let times = events.lines().filter_map(|line| {
+            let event: Value = serde_json::from_str(line).ok()?;
+            event.get("stage")?;
+            event["time"].as_i64()
+        });
+        let times: Vec<i64> = times.collect();
+        Some((*times.first()?, *times.last()?))
+    }
+
     /// Waits until every task has ended.
     pub(crate) async fn settle(&self) {
         let deadline = Instant::now() + PATIENCE;
@@ -207,7 +234,11 @@ impl Sandbox {
         if let Some(kind) = kind {
             request = request.header("content-type", kind);
         }
-        request.send().await.unwrap().text().await.unwrap()
+        let answer = request.send().await.unwrap();
+        let status = answer.status();
+        let body = answer.text().await.unwrap();
+        assert!(!status.is_server_error(), "{path}: {status} {body}");
+        body
     }
 }
 

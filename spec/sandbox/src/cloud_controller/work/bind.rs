@@ -88,6 +88,7 @@ impl Operation {
                     target: &target,
                     operation: operation.as_deref(),
                     limit,
+                    first_poll: asker.first_poll,
                 };
                 self.follow_bind(guid, accepted).await;
             }

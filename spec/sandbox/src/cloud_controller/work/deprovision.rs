@@ -70,6 +70,7 @@ impl Operation {
                     target: &target,
                     operation: operation.as_deref(),
                     limit,
+                    first_poll: asker.first_poll,
                 };
                 match self.poll(accepted, GoneMeans::Success).await {
                     Ok(PollEnd::Succeeded { .. } | PollEnd::Gone) => remove(),

@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::polling::FirstPoll;
 use crate::cloud_controller::broker_client::{BrokerFailure, Patience};
 
 /// What a broker answered at first.
@@ -16,6 +17,7 @@ pub(crate) enum FirstAnswer {
 /// How a broker is asked, and who wants to hear its first answer.
 pub(super) struct Asker {
     pub(super) patience: Patience,
+    pub(super) first_poll: FirstPoll,
     told: Option<oneshot::Sender<FirstAnswer>>,
 }
 
@@ -24,6 +26,7 @@ impl Asker {
     pub(super) fn job() -> Self {
         Self {
             patience: Patience::Asynchronous,
+            first_poll: FirstPoll::AtOnce,
             told: None,
         }
     }
@@ -34,6 +37,7 @@ impl Asker {
         (
             Self {
                 patience,
+                first_poll: FirstPoll::AfterPause,
                 told: Some(told),
             },
             answer,

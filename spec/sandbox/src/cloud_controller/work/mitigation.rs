@@ -40,7 +40,7 @@ impl CloudController {
                 }
             }
             if attempt < ATTEMPTS {
-                let pause = self.conduct().mitigation_delay * 2_u32.pow(attempt);
+                let pause = (self.conduct().mitigation_delay).saturating_mul(2_u32.pow(attempt));
                 tokio::time::sleep(pause).await;
             }
         }

@@ -14,6 +14,16 @@ pub(super) struct Accepted<'a> {
     pub(super) operation: Option<&'a str>,
     /// The limit that the plan sets.
     pub(super) limit: Option<Duration>,
+    pub(super) first_poll: FirstPoll,
+}
+
+/// When a broker is asked for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FirstPoll {
+    /// In the same run of the job, as in v3.
+    AtOnce,
+    /// After a pause, as in v2, whose request has been answered by then.
+    AfterPause,
 }
 
 /// How polling ended.
@@ -37,8 +47,8 @@ pub(super) enum GoneMeans {
 }
 
 impl Operation {
-    /// Polls at once, and then at the interval of the Cloud Controller or the broker's, whichever is longer. The
-    /// conduct may change meanwhile.
+    /// Polls at the interval of the Cloud Controller or the broker's, whichever is longer. The conduct may change
+    /// meanwhile.
     pub(super) async fn poll(
         &self,
         accepted: Accepted<'_>,
@@ -47,6 +57,10 @@ impl Operation {
         let begun = Instant::now();
         let mut pauses = Pauses::default();
         self.progress(None)?;
+        if accepted.first_poll == FirstPoll::AfterPause {
+            tokio::time::sleep(self.controller.conduct().polling_interval).await;
+            self.must_be_current()?;
+        }
         loop {
             let client = &self.controller.0.broker_client;
             match client

@@ -93,6 +93,7 @@ impl Operation {
                     target: &target,
                     operation: operation.as_deref(),
                     limit,
+                    first_poll: asker.first_poll,
                 };
                 let noted = self.progress(None);
                 asker.hears(FirstAnswer::Begun);

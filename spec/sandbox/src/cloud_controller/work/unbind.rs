@@ -7,7 +7,7 @@ use super::{
     first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Surroundings,
-    polling::{Accepted, GoneMeans, PollEnd},
+    polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
     broker_client::{Answer, BrokerFailure, BrokerFault, Patience, Target},
@@ -116,6 +116,7 @@ impl Operation {
             target,
             operation,
             limit,
+            first_poll: FirstPoll::AtOnce,
         };
         match self.poll(accepted, GoneMeans::Success).await {
             Ok(PollEnd::Succeeded { .. } | PollEnd::Gone) => {

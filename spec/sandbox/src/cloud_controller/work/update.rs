@@ -128,6 +128,7 @@ impl Operation {
                     target: &target,
                     operation: operation.as_deref(),
                     limit,
+                    first_poll: asker.first_poll,
                 };
                 match self.poll(accepted, GoneMeans::PollOn).await {
                     Ok(PollEnd::Succeeded { description }) => {

@@ -11,7 +11,7 @@ use crate::director::{
     Director,
     deployments::Deployment,
     ids::{ContextId, DeploymentName, TeamName},
-    tasks::{NewTask, Queued, TaskKind, Work},
+    tasks::{NewTask, TaskKind, Work},
 };
 
 const CONTEXT_ID: &str = "X-Bosh-Context-Id";
@@ -34,18 +34,16 @@ pub(super) fn submit(
     caller: Caller,
     submission: Submission,
 ) -> Result<HttpResponse, Refusal> {
-    let task = director.inner.tasks.create(NewTask {
+    let new = NewTask {
         kind: submission.kind,
         description: submission.description,
         user: caller.user,
         deployment: submission.deployment,
         context_id: submission.context_id,
         teams: submission.teams,
-    });
-    director.inner.queue.add(Queued {
-        task,
-        work: submission.work,
-    })?;
+    };
+    let task = director.inner.tasks.create(new, submission.work);
+    director.inner.queue.add(task)?;
     Ok(answer::task_begun(
         request,
         director.inner.settings.front_end,

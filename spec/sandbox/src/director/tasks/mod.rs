@@ -31,5 +31,5 @@ pub(super) use self::{
     locks::Locks,
     table::{CannotCancel, NewTask, OutputType, Tasks},
     task::{Task, TaskKind, TaskState},
-    worker::{Queue, QueueFull, Queued, TaskRun, Work, start_workers},
+    worker::{Queue, QueueFull, TaskRun, Work, start_workers},
 };

@@ -118,8 +118,8 @@ impl Tasks {
         })
     }
 
-    /// Adds a task to those that wait for a worker.
-    pub(in crate::director) fn create(&self, new: NewTask) -> TaskId {
+    /// Adds a task to those that wait for a worker, with what it will have to do.
+    pub(in crate::director) fn create(&self, new: NewTask, work: Work) -> TaskId {
         let mut table = self.lock();
         let last = table.records.keys().next_back();
         let id = last.copied().unwrap_or(TaskId::NONE).next();
@@ -139,17 +139,12 @@ impl Tasks {
         let record = Record {
             checkpoint: task.timestamp,
             task,
-            work: None,
+            work: Some(work),
         };
         table.records.insert(id, record);
         table.cancels.insert(id, CancellationToken::new());
         table.records.save();
         id
-    }
-
-    /// Says what a task that waits for a worker will have to do.
-    pub(in crate::director) fn entrust(&self, id: TaskId, work: Work) {
-        self.change(id, |record| record.work = Some(work));
     }
 
     /// The tasks that wait for a worker, the oldest first. Those cancelled meanwhile wait as well.

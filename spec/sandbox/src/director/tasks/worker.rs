@@ -1,7 +1,8 @@
 //! Workers: take tasks from the queue and run them to their end.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures_util::FutureExt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, mpsc};
@@ -27,12 +28,6 @@ const QUEUE_LIMIT: usize = 10_000;
 pub(in crate::director) struct Queue {
     tasks: Arc<Tasks>,
     waiting: mpsc::Sender<TaskId>,
-}
-
-/// A task that waits for a worker.
-pub(in crate::director) struct Queued {
-    pub(in crate::director) task: TaskId,
-    pub(in crate::director) work: Work,
 }
 
 /// What a task has to do.
@@ -74,11 +69,10 @@ impl Queue {
     }
 
     /// Adds a task.
-    pub(in crate::director) fn add(&self, queued: Queued) -> Result<(), QueueFull> {
-        self.tasks.entrust(queued.task, queued.work);
-        self.waiting.try_send(queued.task).map_err(|_| {
+    pub(in crate::director) fn add(&self, task: TaskId) -> Result<(), QueueFull> {
+        self.waiting.try_send(task).map_err(|_| {
             let failure = TaskFailure::Unexpected(QueueFull.to_string());
-            self.tasks.finish(queued.task, Err(failure));
+            self.tasks.finish(task, Err(failure));
             QueueFull
         })
     }
@@ -126,10 +120,12 @@ async fn take(director: &Director, task: Task) {
         traveller,
     );
     let id = task.id;
-    match death
-        .run_until_cancelled(run(director, task, &events))
-        .await
-    {
+    // A fault of ours in one task must not cost the worker.
+    let unwinding = AssertUnwindSafe(run(director, task, &events)).catch_unwind();
+    let ended = death.run_until_cancelled(unwinding).await.map(|end| {
+        end.unwrap_or_else(|_| Err(TaskFailure::Unexpected("the worker panicked".to_owned())))
+    });
+    match ended {
         None => tracing::info!(task = %id, "a worker died"),
         Some(end) => {
             match &end {
