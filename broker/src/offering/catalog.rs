@@ -3,6 +3,7 @@
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
+use super::version::PlanVersion;
 use crate::{
     config::{MaintenanceInfo, Offering, Plan},
     ids::{OfferingId, PlanId},
@@ -73,9 +74,9 @@ fn plan(plan: &Plan) -> Value {
 
 /// Platforms refuse a catalog with any other key in it.
 fn maintenance_info(info: &MaintenanceInfo) -> Option<Value> {
-    let version = info.version.as_ref()?;
+    let version = PlanVersion::of(info)?;
     let mut emitted = Map::new();
-    emitted.insert("version".to_owned(), json!(version));
+    emitted.insert("version".to_owned(), json!(version.as_str()));
     if let Some(description) = &info.description {
         emitted.insert("description".to_owned(), json!(description));
     }

@@ -28,7 +28,7 @@ use crate::{
     bosh::Instances,
     config::Offering,
     ids::{InstanceId, OfferingId, PlanId, RequestId},
-    offering::{CatalogFault, MaintenanceConflict},
+    offering::{CatalogFault, MaintenanceConflict, PlanVersion},
 };
 use counting::Counting;
 use locks::Locks;
@@ -140,8 +140,8 @@ impl Operations {
         let known = self
             .offering
             .plan(plan)
-            .and_then(|plan| plan.maintenance_info.version.as_deref());
-        crate::offering::check_maintenance_version(known, version)
+            .and_then(|plan| PlanVersion::of(&plan.maintenance_info));
+        crate::offering::check_maintenance_version(known.as_ref(), version)
     }
 }
 
