@@ -11,7 +11,8 @@
 //! | `operation` | an operation in flight, as types |
 //! | `marker`, `token`, `digest` | what is remembered of an operation, by the Director and by the platform |
 //! | `submission`, `errands`, `insistence` | handing over exactly once; starting an errand; asking until there is an answer |
-//! | `manifest`, `leftovers` | checks of a manifest; what to remove after a delete |
+//! | `manifest`, `manifest_difference` | checks of a manifest; what would change if it were made anew |
+//! | `leftovers` | what to remove after a delete |
 //! | `fault` | what can go wrong |
 
 mod bindings;
@@ -26,6 +27,7 @@ mod hand_over;
 mod insistence;
 mod leftovers;
 mod manifest;
+mod manifest_difference;
 mod marker;
 mod narrative;
 mod next_step;
@@ -64,6 +66,7 @@ pub use delete::{Deleted, Insistence};
 pub use digest::{RequestDigest, RequestIdentity};
 pub use fault::Fault;
 pub use manifest::ManifestFault;
+pub use manifest_difference::{ManifestDifference, UnreadableManifest};
 pub use marker::{Marker, Markers, Outcome, ReadMarkerError, StoredMarker, WriteMarkerError};
 pub use standing::Standing;
 pub use token::OperationToken;

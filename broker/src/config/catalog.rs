@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     plan::{self, MaintenanceInfo, Plan},
+    platform_limits,
     problems::Faulty,
     section::Section,
 };
@@ -49,7 +50,7 @@ pub struct DashboardClient {
     /// The client's secret.
     pub secret: SecretString,
     /// Where a sign-on may return to.
-    pub redirect_uri: Option<String>,
+    pub redirect_uri: String,
 }
 
 /// Limits over all plans.
@@ -83,10 +84,17 @@ impl Offering {
 }
 
 pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
-    let id = section.required_text("id", "an id that never changes, best a UUID");
-    let name = section.required_text("service_name", "the name in the marketplace");
-    let description =
-        section.required_text("service_description", "a sentence for the marketplace");
+    let id = section
+        .required_text("id", "an id that never changes, best a UUID")
+        .and_then(|id| platform_limits::named(section, id));
+    let name = section
+        .required_text("service_name", "the name in the marketplace")
+        .and_then(|name| platform_limits::named(section, name));
+    let description = section
+        .required_text("service_description", "a sentence for the marketplace")
+        .and_then(|text| platform_limits::described(section, text));
+    let tags = platform_limits::tags(section);
+    let requires = platform_limits::requirements(section);
     let global = MaintenanceInfo::read(&section.section("maintenance_info"));
     let metadata = metadata(&section.section("metadata"));
     let dashboard_client = dashboard_client(&section.section("dashboard_client"));
@@ -98,16 +106,8 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
         description: description?.value,
         bindable: section.flag("bindable", false),
         plan_updatable: section.flag("plan_updatable", false),
-        tags: section
-            .texts("tags")
-            .into_iter()
-            .map(|found| found.value)
-            .collect(),
-        requires: section
-            .texts("requires")
-            .into_iter()
-            .map(|found| found.value)
-            .collect(),
+        tags: tags?,
+        requires: requires?,
         metadata,
         dashboard_client: dashboard_client.ok()?,
         global_properties: section.free_map("global_properties"),
@@ -180,13 +180,16 @@ fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, Fa
     }
     let id = section.required_text("id", "the id of a UAA client");
     let secret = section.required_text("secret", "that client's secret");
-    let redirect_uri = section.text("redirect_uri").map(|found| found.value);
+    let redirect_uri = section.required_text(
+        "redirect_uri",
+        "where a sign-on may return to, such as `https://dashboard.example.com`",
+    );
     section.remark_unknown_keys();
-    match (id, secret) {
-        (Some(id), Some(secret)) => Ok(Some(DashboardClient {
+    match (id, secret, redirect_uri) {
+        (Some(id), Some(secret), Some(redirect_uri)) => Ok(Some(DashboardClient {
             id: id.value,
             secret: secret.value.into(),
-            redirect_uri,
+            redirect_uri: redirect_uri.value,
         })),
         _ => Err(Faulty),
     }

@@ -13,6 +13,7 @@ mod cloud_foundry;
 mod deployment;
 mod document;
 mod plan;
+mod platform_limits;
 mod problems;
 mod section;
 

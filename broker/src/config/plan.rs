@@ -8,6 +8,7 @@ use odb_adapter_sdk::protocol::{
 use serde_json::{Map, Value};
 
 use super::{
+    platform_limits,
     problems::Faulty,
     section::{Found, Section},
 };
@@ -112,9 +113,17 @@ impl MaintenanceInfo {
 }
 
 pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Plan> {
-    let id = section.required_text("plan_id", "an id that never changes, best a UUID");
-    let name = section.required_text("name", "the name in the marketplace");
-    let description = section.required_text("description", "a sentence for the marketplace");
+    let id = section
+        .required_text("plan_id", "an id that never changes, best a UUID")
+        .and_then(|id| platform_limits::named(section, id));
+    let name = section
+        .required_text("name", "the name in the marketplace")
+        .and_then(|name| platform_limits::named(section, name));
+    let description = section
+        .required_text("description", "a sentence for the marketplace")
+        .and_then(|text| platform_limits::described(section, text));
+    let maintenance_info = MaintenanceInfo::read(&section.section("maintenance_info")).over(global);
+    let publishable = platform_limits::maintenance_info(section, &maintenance_info);
     let quotas = quotas(&section.section("quotas"));
     let groups: Vec<_> = section
         .sections("instance_groups")
@@ -141,7 +150,7 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
         instance_groups: groups.into_iter().collect::<Option<Vec<_>>>()?,
         update: update.ok()?,
         lifecycle_errands: errands?,
-        maintenance_info: MaintenanceInfo::read(&section.section("maintenance_info")).over(global),
+        maintenance_info: publishable.map(|()| maintenance_info)?,
     };
     // Read by the errands and by the release's template.
     section.ignore(&[

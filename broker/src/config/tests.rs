@@ -274,3 +274,36 @@ fn a_lifecycle_errand_that_nobody_has_is_remarked() {
         assert_eq!(found.len(), remarks, "{found:?}");
     }
 }
+
+#[test]
+fn what_platforms_refuse_in_a_catalog_is_refused_at_once() {
+    let source = minimal()
+        .replace("service_name: redis", "service_name: '  '")
+        .replace(
+            "service_description: A store",
+            &format!("service_description: {}", "x".repeat(10_001)),
+        )
+        .replace(
+            "  bindable: yes\n",
+            &format!(
+                "  bindable: yes\n  tags: [{}]\n  requires: [syslog_drain, water]\n  dashboard_client: {{id: a, secret: b}}\n",
+                "t".repeat(2049)
+            ),
+        )
+        .replace(
+            "    description: One VM\n",
+            &format!(
+                "    description: One VM\n    maintenance_info: {{version: 1.0.0, description: {}}}\n",
+                "d".repeat(2000)
+            ),
+        );
+    let found = problems(&source);
+    insta::assert_snapshot!(found.join("\n"), @r"
+    broker.yml:24:17: `service_catalog.service_name` is blank; platforms refuse that
+    broker.yml:25:24: `service_catalog.service_description` has 10001 characters; platforms take 10000
+    broker.yml:23:3: `service_catalog.tags` have 2049 characters together; platforms take 2048
+    broker.yml:28:28: `service_catalog.requires[1]` is `water`; platforms know `syslog_drain`, `route_forwarding`, `volume_mount`
+    broker.yml:29:21: `service_catalog.dashboard_client.redirect_uri` is missing; give where a sign-on may return to, such as `https://dashboard.example.com`
+    broker.yml:33:5: `service_catalog.plans[0].maintenance_info` has 2036 characters as JSON; platforms take 2000, so shorten the description
+    ");
+}
