@@ -78,6 +78,10 @@ codes! {
     SlowClient = 2014,
     /// The broker is stopping.
     Stopping = 2015,
+    /// The instance is behind what the operator offers, so that an update would change more than its user asks for.
+    PendingChanges = 2016,
+    /// The instance is at another version than its plan, so that it has to be upgraded before it is updated.
+    UpgradeFirst = 2017,
 
     /// The adapter could not be started.
     AdapterStart = 3001,

@@ -7,6 +7,7 @@ use odb_platform::{
 
 use super::{
     manifest::ManifestFault,
+    manifest_difference::{ManifestDifference, UnreadableManifest},
     marker::{ReadMarkerError, WriteMarkerError},
 };
 use crate::{adapter::AdapterFault, ids::PlanId};
@@ -66,6 +67,15 @@ pub enum Fault {
     /// The id is taken by an instance with other attributes.
     #[error("the service instance exists with other attributes, or its creation has failed")]
     Taken,
+    /// What is deployed cannot be compared with what the adapter would make today.
+    #[error("could not check for pending changes")]
+    Compare(#[from] UnreadableManifest),
+    /// The instance would change beyond what its user asks for.
+    #[error("the operator has changed the service since the instance was deployed: {difference}")]
+    PendingChanges {
+        /// Where; without what may be secret.
+        difference: ManifestDifference,
+    },
     /// The plan is gone from the configuration.
     #[error("the plan `{plan}` is not in the configuration")]
     UnknownPlan {
@@ -103,6 +113,8 @@ impl Fault {
             | Self::Busy
             | Self::NotFound
             | Self::Taken
+            | Self::Compare(_)
+            | Self::PendingChanges { .. }
             | Self::UnknownPlan { .. } => false,
         }
     }

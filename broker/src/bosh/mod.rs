@@ -2,7 +2,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `create`, `update`, `delete` | the request's part of an operation: everything that can fail, then the hand-over |
+//! | `create`, `update`, `upgrade`, `delete` | the request's part of an operation: everything that can fail, then the hand-over |
+//! | `current` | what an update or upgrade finds |
 //! | `preparation`, `hand_over` | manifest, checks, dashboard; then marker, configs, submission |
 //! | `bindings` | credentials, from the deployed manifest and its addresses |
 //! | `standing` | how an operation is doing, from drivers, markers and tokens |
@@ -17,6 +18,7 @@
 
 mod bindings;
 mod create;
+mod current;
 mod delete;
 mod digest;
 mod driver;
@@ -38,6 +40,7 @@ mod standing;
 mod submission;
 mod token;
 mod update;
+mod upgrade;
 
 use std::sync::Arc;
 
@@ -54,7 +57,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     adapter::ServiceAdapter,
-    config::{BoshConfigs, Config, ErrorDetail, Offering, ServiceSoftware, Timings},
+    config::{
+        BoshConfigs, Config, ErrorDetail, Offering, PendingChanges, ServiceSoftware, Timings,
+    },
     ids::{InstanceId, PlanId, RequestId},
     kind::OperationKind,
 };
@@ -81,6 +86,7 @@ pub struct Instances {
     adapter: ServiceAdapter,
     software: Arc<ServiceSoftware>,
     offering: Arc<Offering>,
+    pending_changes: PendingChanges,
     drivers: Drivers,
 }
 
@@ -164,6 +170,7 @@ impl Instances {
             adapter,
             software: Arc::new(config.software.clone()),
             offering,
+            pending_changes: config.broker.pending_changes,
             drivers: Drivers::new(runtime, stopping),
         }
     }

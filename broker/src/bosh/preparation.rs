@@ -1,10 +1,10 @@
-//! What create and update ask the adapter for before anything changes: manifest and dashboard, with the checks.
+//! What create, update and upgrade ask the adapter for before anything changes: manifest and dashboard, with the checks.
 
 use std::collections::BTreeMap;
 
 use odb_adapter_sdk::protocol::{
     GenerateDashboardUrl, GenerateManifest, GeneratedManifest, ManifestText, Plan as AdapterPlan,
-    ServiceDeployment,
+    RequestParameters, ServiceDeployment,
 };
 use odb_platform::director::ContextId;
 use tokio::time::Instant;
@@ -59,7 +59,9 @@ impl Instances {
         let plan = self.plan(&order.plan)?;
         let seen = self.adapter_plan(plan);
         let name = deployment(&order.instance);
-        let answer = self.generate(order, &seen, previous).await?;
+        let answer = self
+            .generate(order, &seen, order.parameters.clone(), previous)
+            .await?;
         manifest::check(answer.manifest.as_str(), &name)?;
         let configs = answer.configs.unwrap_or_default();
         if !configs.is_empty() && self.neighbours.configs == BoshConfigs::Disabled {
@@ -98,10 +100,11 @@ impl Instances {
             .instant()
     }
 
-    async fn generate(
+    pub(super) async fn generate(
         &self,
         order: &Order,
         plan: &AdapterPlan,
+        parameters: RequestParameters,
         previous: Option<Previous>,
     ) -> Result<GeneratedManifest, Fault> {
         let name = deployment(&order.instance);
@@ -111,7 +114,7 @@ impl Instances {
             software.releases.clone(),
             software.stemcells.clone(),
         );
-        let mut request = GenerateManifest::new(service, plan.clone(), order.parameters.clone());
+        let mut request = GenerateManifest::new(service, plan.clone(), parameters);
         if let Some(previous) = previous {
             request.previous_manifest = Some(previous.manifest);
             request.previous_plan = previous.plan;

@@ -27,6 +27,8 @@ pub struct Broker {
     pub bosh_configs: BoshConfigs,
     /// How much of an error platform users see.
     pub error_detail: ErrorDetail,
+    /// What becomes of an update of an instance that is behind what the operator offers.
+    pub pending_changes: PendingChanges,
     /// Whether a name is printed at start-up.
     pub startup_banner: bool,
     /// Every duration and ceiling that is not fixed by a protocol.
@@ -75,6 +77,15 @@ pub enum BoshConfigs {
     Enabled,
     /// Nothing is read, written or deleted; an adapter that returns configs fails.
     Disabled,
+}
+
+/// Whether an update may bring in what the operator has changed since (`broker.skip_check_for_pending_changes`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingChanges {
+    /// An instance that would change beyond what its user asks for is to be upgraded first.
+    Refused,
+    /// They come along.
+    LetIn,
 }
 
 /// How much of an error platform users see (`broker.expose_operational_errors`).
@@ -153,7 +164,6 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
     let shutdown_timeout = shutdown_timeout(section);
     let timings = timings(&section.section("timings"));
     refuse_what_is_not_offered(section);
-    remark_missing_check(section);
     let bosh_configs = if section.flag("disable_bosh_configs", false) {
         BoshConfigs::Disabled
     } else {
@@ -163,6 +173,11 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
         ErrorDetail::Exposed
     } else {
         ErrorDetail::Hidden
+    };
+    let pending_changes = if section.flag("skip_check_for_pending_changes", false) {
+        PendingChanges::LetIn
+    } else {
+        PendingChanges::Refused
     };
     let startup_banner = section.flag("startup_banner", false);
     section.ignore(&[
@@ -179,6 +194,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
         shutdown_timeout: shutdown_timeout?,
         bosh_configs,
         error_detail,
+        pending_changes,
         startup_banner,
         timings: timings?,
     })
@@ -281,16 +297,6 @@ fn timings(section: &Section<'_>) -> Option<Timings> {
     }
     timings.submission_reserve = timings.submission_reserve.min(timings.request_budget / 4);
     Some(timings)
-}
-
-/// The check that it skips is not there yet: an update brings in what the operator has changed since.
-fn remark_missing_check(section: &Section<'_>) {
-    if !section.flag("skip_check_for_pending_changes", false) {
-        section.remark(
-            "skip_check_for_pending_changes",
-            "is taken as `true`: this version does not check for pending changes, an update brings them in",
-        );
-    }
 }
 
 /// Switches of the Go broker whose features are not there yet.

@@ -27,7 +27,9 @@ use section::{Context, Section};
 
 pub use adapter::Adapter;
 pub use bosh::{Bosh, DirectorCredentials};
-pub use broker::{BasicCredentials, BoshConfigs, Broker, ErrorDetail, Timings, TlsFiles};
+pub use broker::{
+    BasicCredentials, BoshConfigs, Broker, ErrorDetail, PendingChanges, Timings, TlsFiles,
+};
 pub use catalog::{DashboardClient, GlobalQuotas, Offering};
 pub use cloud_foundry::{CloudFoundry, PlatformCredentials, Verification};
 pub use deployment::ServiceSoftware;

@@ -236,15 +236,11 @@ fn an_empty_file_and_a_scalar_are_refused_without_a_panic() {
 }
 
 #[test]
-fn a_missing_check_for_pending_changes_is_remarked() {
-    let source = minimal().replace("  skip_check_for_pending_changes: true\n", "");
-    let remarks = parse(&source).unwrap().remarks;
-    assert!(
-        remarks[0]
-            .to_string()
-            .contains("does not check for pending changes"),
-        "{remarks:?}"
-    );
+fn pending_changes_are_refused_unless_the_operator_says_otherwise() {
+    let checked = minimal().replace("  skip_check_for_pending_changes: true\n", "");
+    let decided = |source: &str| parse(source).unwrap().config.broker.pending_changes;
+    assert_eq!(decided(&checked), PendingChanges::Refused);
+    assert_eq!(decided(&minimal()), PendingChanges::LetIn);
 }
 
 #[test]

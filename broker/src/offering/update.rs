@@ -45,6 +45,8 @@ pub enum UpdateMeaning {
         /// The plan it is on.
         plan: PlanId,
     },
+    /// The instance is what was asked for.
+    Nothing,
 }
 
 /// Whether an instance changes its plan.
@@ -118,6 +120,9 @@ pub fn meaning_of_update(
         return Ok(UpdateMeaning::Upgrade { plan: plan.clone() });
     }
     check_is_current(offering, question)?;
+    if movement == PlanMovement::Stays && question.parameters == RequestedParameters::None {
+        return Ok(UpdateMeaning::Nothing);
+    }
     Ok(UpdateMeaning::Update {
         plan: plan.clone(),
         movement,
@@ -202,6 +207,7 @@ mod tests {
         Update,
         Move,
         Upgrade,
+        Nothing,
         Conflict,
         UpgradeFirst,
         UnknownPlan,
@@ -220,6 +226,7 @@ mod tests {
                 ..
             }) => Meant::Move,
             Ok(UpdateMeaning::Upgrade { .. }) => Meant::Upgrade,
+            Ok(UpdateMeaning::Nothing) => Meant::Nothing,
             Err(UpdateRefused::Maintenance(_)) => Meant::Conflict,
             Err(UpdateRefused::UpgradeFirst { .. }) => Meant::UpgradeFirst,
             Err(UpdateRefused::Catalog(_)) => Meant::UnknownPlan,
@@ -230,7 +237,9 @@ mod tests {
 
     #[test]
     fn requests_are_sorted_as_the_table_says() {
-        use Meant::{Conflict, Move, PlanUnknown, UnknownPlan, Update, Upgrade, UpgradeFirst};
+        use Meant::{
+            Conflict, Move, Nothing, PlanUnknown, UnknownPlan, Update, Upgrade, UpgradeFirst,
+        };
         let nothing = RequestedParameters::None;
         let offering = offering(true);
         // plan, previous plan, parameters, version, previous version
@@ -252,11 +261,11 @@ mod tests {
             // What `cf upgrade-service` sends.
             ("one", "one", nothing, "1.0.0", "0.9.0", Upgrade),
             ("one", "one", nothing, "1.0.0", "", Upgrade),
-            ("one", "one", nothing, "1.0.0", "1.0.0", Update),
+            ("one", "one", nothing, "1.0.0", "1.0.0", Nothing),
             ("none", "none", nothing, "", "0.9.0", Upgrade),
-            ("none", "none", nothing, "", "", Update),
+            ("none", "none", nothing, "", "", Nothing),
             // A platform that names no version of a plan that has one wants no upgrade.
-            ("one", "one", nothing, "", "1.0.0", Update),
+            ("one", "one", nothing, "", "1.0.0", Nothing),
             ("one", "one", nothing, "", "0.9.0", UpgradeFirst),
             // The platform's catalog is old.
             ("one", "one", nothing, "0.9.0", "0.9.0", Conflict),
@@ -329,6 +338,10 @@ mod tests {
                     prop_assert_eq!(Some(&updated), question.plan.or(question.previous_plan));
                     prop_assert_eq!(movement == PlanMovement::Stays, Some(&updated) == question.previous_plan);
                     prop_assert!(movement == PlanMovement::Stays || plan_updatable);
+                }
+                Ok(UpdateMeaning::Nothing) => {
+                    prop_assert!(!given);
+                    prop_assert!(question.plan.is_none() || question.plan == question.previous_plan);
                 }
                 Err(_) => {}
             }

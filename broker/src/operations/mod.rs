@@ -40,7 +40,7 @@ pub use last_operation::LastOperationRequest;
 pub use lifecycle::{Cut, Lifecycle};
 pub use provision::{ProvisionError, ProvisionRequest, Provisioned};
 pub use unbind::{UnbindError, UnbindRequest};
-pub use update::{PreviousPlan, UpdateError, UpdateRequest};
+pub use update::{PreviousValues, UpdateError, UpdateRequest, Updated};
 
 /// Does what platform users ask for.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
-//! A service instance with other parameters, or on another plan.
+//! A service instance with other parameters, on another plan, or with what the operator offers today.
 
 use odb_adapter_sdk::protocol::RequestParameters;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     AsyncRequired, CountError, LockTimeout, NotAnObject, Operations, Patience, RequestContext,
@@ -10,7 +10,10 @@ use super::{
 use crate::{
     bosh::{Fault, Order, Started},
     ids::{InstanceId, OfferingId, PlanId},
-    offering::{CatalogFault, MaintenanceConflict, QuotaExceeded},
+    offering::{
+        CatalogFault, PlanMovement, QuotaExceeded, RequestedParameters, UpdateMeaning,
+        UpdateQuestion, UpdateRefused, meaning_of_update,
+    },
 };
 
 /// A change of a service instance (Open Service Broker API 2.17, "Updating a Service Instance").
@@ -23,9 +26,11 @@ pub struct UpdateRequest {
     /// The plan it shall be on; absent: it stays.
     pub plan: Option<PlanId>,
     /// What the platform knows of the instance's state before.
-    pub previous: PreviousPlan,
+    pub previous: PreviousValues,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
+    /// Where the instance is, for an upgrade's adapter.
+    pub context: Option<Value>,
     /// The version of the plan as the platform knows it.
     pub maintenance_version: Option<String>,
     /// Whether the platform waits.
@@ -34,16 +39,27 @@ pub struct UpdateRequest {
     pub body: RequestParameters,
 }
 
-/// The plan that an instance has been on, if the platform says it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PreviousPlan(pub Option<PlanId>);
+/// What the platform remembers of an instance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreviousValues {
+    /// The plan it has been on.
+    pub plan: Option<PlanId>,
+    /// The version it has been at.
+    pub maintenance_version: Option<String>,
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub enum Updated {
+    /// It is being changed.
+    Started(Started),
+    /// It is what was asked for.
+    NothingToDo,
+}
 
 /// Why nothing changes.
 #[derive(Debug, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "each variant wraps an error that says it, or has its text"
-)]
+#[expect(missing_docs, reason = "each variant wraps an error that says it")]
 pub enum UpdateError {
     #[error(transparent)]
     Catalog(#[from] CatalogFault),
@@ -52,13 +68,7 @@ pub enum UpdateError {
     #[error(transparent)]
     NotAnObject(#[from] NotAnObject),
     #[error(transparent)]
-    Maintenance(#[from] MaintenanceConflict),
-    #[error(
-        "neither `plan_id` nor `previous_values.plan_id` is given, and nobody remembers the plan of the instance"
-    )]
-    PlanUnknown,
-    #[error("the plan of a service instance of this offering cannot be changed")]
-    PlanNotUpdatable,
+    Refused(#[from] UpdateRefused),
     #[error(transparent)]
     Lock(#[from] LockTimeout),
     #[error(transparent)]
@@ -76,7 +86,7 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: UpdateRequest,
-    ) -> Result<Started, UpdateError> {
+    ) -> Result<Updated, UpdateError> {
         self.check_service(&request.service)?;
         if let Some(plan) = &request.plan {
             self.check_in_catalog(&request.service, plan)?;
@@ -89,47 +99,76 @@ impl Operations {
             .acquire(&request.instance, request_context.deadline)
             .await?;
         let call = request_context.call();
-        let from = match request.previous.0 {
-            Some(plan) => Some(plan),
+        let from = match &request.previous.plan {
+            Some(plan) => Some(plan.clone()),
             None => {
                 self.instances
                     .current_plan(&call, &request.instance)
                     .await?
             }
         };
-        let to = request
-            .plan
-            .or_else(|| from.clone())
-            .ok_or(UpdateError::PlanUnknown)?;
-        self.check_in_catalog(&request.service, &to)?;
-        self.check_maintenance_version(&to, request.maintenance_version.as_deref())?;
-        // A plan that nobody remembers may have been another one.
-        let moves = from.as_ref() != Some(&to);
-        if moves && !self.offering.plan_updatable {
-            return Err(UpdateError::PlanNotUpdatable);
+        let question = UpdateQuestion {
+            plan: request.plan.as_ref(),
+            previous_plan: from.as_ref(),
+            parameters: if parameters.is_empty() {
+                RequestedParameters::None
+            } else {
+                RequestedParameters::Given
+            },
+            version: request.maintenance_version.as_deref(),
+            previous_version: request.previous.maintenance_version.as_deref(),
+        };
+        match meaning_of_update(&self.offering, &question)? {
+            UpdateMeaning::Update { plan, movement } => {
+                let _place = match &self.counting {
+                    Some(counting) if movement == PlanMovement::Moves => Some(
+                        counting
+                            .reserve(&self.instances, &request_context, &request.instance, &plan)
+                            .await?,
+                    ),
+                    Some(_) | None => None,
+                };
+                let identity = json!({
+                    "service_id": request.service,
+                    "plan_id": plan,
+                    "parameters": parameters,
+                    "maintenance_version": request.maintenance_version,
+                });
+                let from = from.unwrap_or_else(|| plan.clone());
+                let order = Order {
+                    instance: request.instance,
+                    plan,
+                    parameters: request.body,
+                    identity,
+                    request: request_context.request,
+                    deadline: request_context.deadline,
+                };
+                let started = self.instances.update(&order, &from).await?;
+                Ok(Updated::Started(started))
+            }
+            UpdateMeaning::Upgrade { plan } => {
+                let identity = json!({
+                    "service_id": request.service,
+                    "plan_id": plan,
+                    "maintenance_version": request.maintenance_version,
+                });
+                let context = request.context.unwrap_or_default();
+                let parameters = Map::from_iter([("context".to_owned(), context)]);
+                let order = Order {
+                    instance: request.instance,
+                    plan,
+                    parameters: RequestParameters::from_fields(parameters),
+                    identity,
+                    request: request_context.request,
+                    deadline: request_context.deadline,
+                };
+                let started = self.instances.upgrade(&order).await?;
+                Ok(Updated::Started(started))
+            }
+            UpdateMeaning::Nothing => {
+                self.instances.require(&call, &request.instance).await?;
+                Ok(Updated::NothingToDo)
+            }
         }
-        let _place = match &self.counting {
-            Some(counting) if moves => Some(
-                counting
-                    .reserve(&self.instances, &request_context, &request.instance, &to)
-                    .await?,
-            ),
-            Some(_) | None => None,
-        };
-        let identity = json!({
-            "service_id": request.service,
-            "plan_id": to,
-            "parameters": parameters,
-            "maintenance_version": request.maintenance_version,
-        });
-        let order = Order {
-            instance: request.instance,
-            plan: to.clone(),
-            parameters: request.body,
-            identity,
-            request: request_context.request,
-            deadline: request_context.deadline,
-        };
-        Ok(self.instances.update(&order, &from.unwrap_or(to)).await?)
     }
 }

@@ -68,7 +68,7 @@ impl Asking<'_> {
         }
         match fault {
             Fault::Adapter(fault) => self.adapter_fault(fault),
-            Fault::Manifest(_) | Fault::ConfigsDisabled | Fault::ConfigType(_) => self.complain(Code::Manifest, fault),
+            Fault::Manifest(_) | Fault::Compare(_) | Fault::ConfigsDisabled | Fault::ConfigType(_) => self.complain(Code::Manifest, fault),
             Fault::ReadMarker(ReadMarkerError::NotUnderstood { .. }) => self.complain(Code::Marker, fault),
             Fault::OutOfTime
             | Fault::Director { .. }
@@ -90,6 +90,12 @@ impl Asking<'_> {
                 StatusCode::CONFLICT,
                 Code::Conflict,
                 "A service instance with this id exists with other attributes, or its creation has failed; delete it first.",
+            )
+            .because(fault),
+            Fault::PendingChanges { .. } => Refusal::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                Code::PendingChanges,
+                "The service broker has been updated, and this service instance is out of date. Please contact your operator.",
             )
             .because(fault),
             Fault::UnknownPlan { .. } => {

@@ -6,7 +6,7 @@ use actix_web::{
     web::{Bytes, Data, Path},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     fault::{Asking, maintenance_conflict, not_in_catalog},
@@ -21,7 +21,8 @@ use crate::{
     code::Code,
     complaint::Asked,
     kind::OperationKind,
-    operations::{PreviousPlan, UpdateError, UpdateRequest},
+    offering::UpdateRefused,
+    operations::{PreviousValues, UpdateError, UpdateRequest, Updated},
 };
 
 /// The body (Open Service Broker API 2.17, "Updating a Service Instance").
@@ -36,15 +37,17 @@ struct UpdateBody {
     #[serde(default)]
     parameters: Option<Value>,
     #[serde(default)]
-    previous_values: Option<PreviousValues>,
+    previous_values: Option<PreviousState>,
     #[serde(default)]
     maintenance_info: Option<MaintenanceInfo>,
 }
 
 #[derive(Deserialize)]
-struct PreviousValues {
+struct PreviousState {
     #[serde(default)]
     plan_id: Option<String>,
+    #[serde(default)]
+    maintenance_info: Option<MaintenanceInfo>,
 }
 
 /// Changes a service instance.
@@ -64,10 +67,15 @@ pub(super) async fn update(
         instance: instance.clone(),
         service: required(value.service_id, "service_id")?.into(),
         plan: given(value.plan_id),
-        previous: PreviousPlan(given(
-            value.previous_values.and_then(|values| values.plan_id),
-        )),
+        previous: value
+            .previous_values
+            .map(|values| PreviousValues {
+                plan: given(values.plan_id),
+                maintenance_version: values.maintenance_info.and_then(|info| info.version),
+            })
+            .unwrap_or_default(),
         parameters: value.parameters,
+        context: value.context,
         maintenance_version: value.maintenance_info.and_then(|info| info.version),
         patience: query.lenient_patience(),
         body: body.raw,
@@ -83,7 +91,8 @@ pub(super) async fn update(
         asked: Some(Asked::Operation(OperationKind::Update)),
     };
     match app.lifecycle.finish(work).await {
-        Ok(Ok(started)) => Ok(accepted(started)),
+        Ok(Ok(Updated::Started(started))) => Ok(accepted(started)),
+        Ok(Ok(Updated::NothingToDo)) => Ok(HttpResponse::Ok().json(Map::new())),
         Ok(Err(error)) => Err(refuse(error, &asking)),
         Err(cut) => Err(asking.cut(cut)),
     }
@@ -94,16 +103,7 @@ fn refuse(error: UpdateError, asking: &Asking<'_>) -> Refusal {
         UpdateError::Catalog(fault) => not_in_catalog(fault),
         UpdateError::AsyncRequired(error) => Refusal::async_required(error),
         UpdateError::NotAnObject(error) => Refusal::malformed(format!("{error}.")),
-        UpdateError::Maintenance(conflict) => maintenance_conflict(conflict),
-        UpdateError::PlanUnknown => {
-            Refusal::malformed("plan_id missing: give it in the body of the request.")
-        }
-        UpdateError::PlanNotUpdatable => Refusal::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            Code::NotSupported,
-            "The plan of a service instance of this offering cannot be changed.",
-        )
-        .because(error),
+        UpdateError::Refused(refused) => refuse_meaning(refused),
         UpdateError::Lock(error) => Refusal::out_of_time(error),
         UpdateError::Count(error) => asking.count(error),
         UpdateError::Quota(error) => Refusal::new(
@@ -113,5 +113,27 @@ fn refuse(error: UpdateError, asking: &Asking<'_>) -> Refusal {
         )
         .because(error),
         UpdateError::Instance(fault) => asking.fault(fault),
+    }
+}
+
+fn refuse_meaning(refused: UpdateRefused) -> Refusal {
+    let unprocessable =
+        |code, text: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, code, text);
+    match refused {
+        UpdateRefused::Catalog(fault) => not_in_catalog(fault),
+        UpdateRefused::Maintenance(conflict) => maintenance_conflict(conflict),
+        UpdateRefused::PlanUnknown => {
+            Refusal::malformed("plan_id missing: give it in the body of the request.")
+        }
+        UpdateRefused::PlanNotUpdatable => unprocessable(
+            Code::NotSupported,
+            "The plan of a service instance of this offering cannot be changed.",
+        )
+        .because(refused),
+        UpdateRefused::UpgradeFirst { .. } => unprocessable(
+            Code::UpgradeFirst,
+            "The service instance needs to be upgraded before updating: upgrade it (cf upgrade-service), then try again.",
+        )
+        .because(refused),
     }
 }
