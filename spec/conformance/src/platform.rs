@@ -81,6 +81,11 @@ impl Order {
         self
     }
 
+    /// A member of the body.
+    pub fn member(&self, name: &str) -> &Value {
+        &self.body[name]
+    }
+
     /// Without a member of the body.
     #[must_use]
     pub fn without(mut self, member: &str) -> Self {

@@ -28,6 +28,7 @@ mod secrets;
 mod shutdown;
 mod silent_director;
 mod start_up;
+mod upgrades;
 
 use std::time::Duration;
 
