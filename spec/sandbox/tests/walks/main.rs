@@ -27,7 +27,7 @@ use self::{
 
 proptest! {
     #![proptest_config(Config {
-        cases: 8,
+        cases: 3,
         max_shrink_iters: 40,
         failure_persistence: None,
         ..Config::default()

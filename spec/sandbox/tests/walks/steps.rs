@@ -215,7 +215,11 @@ fn manifest(name: Name, shape: Shape) -> Value {
             "networks": [{"name": "default"}],
         })
     };
-    let properties = json!({"redis": {"password": "((password))"}});
+    let properties = json!({"redis": {
+        "password": "((password))",
+        "persistence": "no",
+        "maxclients": 100,
+    }});
     json!({
         "name": name.text(),
         "releases": [{"name": "redis-example-service", "version": version}],
