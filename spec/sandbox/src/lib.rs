@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`net`], [`certificates`], [`serve`] | the loopback net, its certificate authority and its servers |
 //! | [`store`] | where state is kept |
-//! | [`faults`] | how those servers are made to fail |
+//! | [`faults`], [`calls`] | how those servers are made to fail, and what they were asked |
 //! | [`director`], [`cpi`] | the BOSH Director, and the processes that are its VMs |
 //! | [`uaa`] | the token servers, one beside the Director and one beside the Cloud Controller |
 //! | [`credhub`], [`instance_identity`] | a CredHub beside each of the two, and the certificates by which apps are known there |
@@ -15,6 +15,7 @@
 //! | [`cf`] | a client for people: what the cf command line does with services |
 //! | [`commands`] | what else people do with a foundation that runs |
 
+pub mod calls;
 pub mod certificates;
 pub mod cf;
 pub mod cloud_controller;

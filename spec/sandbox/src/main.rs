@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use odb_sandbox::{
     cf,
-    commands::{EnvArgs, FaultArgs, ResetArgs, SeedArgs},
+    commands::{CallsArgs, EnvArgs, FaultArgs, ResetArgs, SeedArgs},
     cpi::Processes,
     foundation::{Foundation, FoundationSettings, Persistence, UpOptions, wipe},
     net::NetAddress,
@@ -32,6 +32,8 @@ enum Command {
     Cf(cf::CfArgs),
     /// Make servers of a running foundation fail.
     Fault(Box<FaultArgs>),
+    /// List what the servers of a running foundation were asked.
+    Calls(CallsArgs),
     /// Print what shells and command lines need, secrets included.
     Env(EnvArgs),
     /// Put a fresh foundation in the place of a used one.
@@ -75,6 +77,7 @@ async fn main() -> ExitCode {
         Command::Up(up) => Box::pin(up.run()).await,
         Command::Cf(arguments) => cf::run(arguments).await,
         Command::Fault(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Calls(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
         Command::Env(arguments) => arguments.run().map(|()| ExitCode::SUCCESS),
         Command::Seed(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
         Command::Reset(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),

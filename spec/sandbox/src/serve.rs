@@ -1,4 +1,4 @@
-//! The servers of one sandbox: started together, stopped together, and each of them open to faults.
+//! The servers of one sandbox: started together, stopped together, each of them open to faults and its calls remembered.
 
 use std::{
     io,
@@ -15,6 +15,7 @@ use rustls::ServerConfig;
 use tokio::{runtime::Handle, task::JoinHandle};
 
 use crate::{
+    calls::{Calls, note},
     faults::{Connection, Faults, ServerName, inject},
     instance_identity::note_peer,
 };
@@ -30,6 +31,17 @@ const SECONDS_TO_STOP: u64 = 5;
 pub struct Servers {
     runtime: Handle,
     running: Vec<(ServerHandle, JoinHandle<io::Result<()>>)>,
+}
+
+/// What every request to a server passes by on its way.
+#[derive(Clone)]
+pub struct Passage {
+    /// The server.
+    pub server: ServerName,
+    /// What may strike the request.
+    pub faults: Faults,
+    /// Where it is remembered.
+    pub calls: Calls,
 }
 
 /// A server could not be started.
@@ -51,17 +63,17 @@ impl Servers {
         }
     }
 
-    /// Serves over TLS, with faults. `configure` is called once per worker, so what it mounts shares its state by itself.
+    /// Serves over TLS. `configure` is called once per worker, so what it mounts shares its state by itself.
     pub fn https(
         &mut self,
-        name: &'static str,
         address: SocketAddr,
         tls: ServerConfig,
-        faults: (ServerName, Faults),
+        passage: Passage,
         configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
     ) -> Result<(), ServeError> {
+        let name = passage.server.title();
         let server = TcpListener::bind(address)
-            .and_then(|listener| faulty_server(listener, tls, faults, configure))
+            .and_then(|listener| faulty_server(listener, tls, passage, configure))
             .map_err(|source| ServeError {
                 name,
                 address,
@@ -131,16 +143,23 @@ fn plain_server(
 fn faulty_server(
     listener: TcpListener,
     tls: ServerConfig,
-    (name, faults): (ServerName, Faults),
+    passage: Passage,
     configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
 ) -> io::Result<Server> {
     let server = HttpServer::new(move || {
-        let faults = faults.clone();
+        let Passage {
+            server,
+            faults,
+            calls,
+        } = passage.clone();
         App::new()
             .app_data(PayloadConfig::new(BODY_LIMIT))
             .configure(|app| configure(app))
             .wrap(from_fn(move |request, next| {
-                inject(faults.clone(), name, request, next)
+                inject(faults.clone(), server, request, next)
+            }))
+            .wrap(from_fn(move |request, next| {
+                note(calls.clone(), server, request, next)
             }))
     })
     .on_connect(|stream, connection| {

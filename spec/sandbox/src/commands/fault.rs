@@ -95,6 +95,12 @@ enum EffectCommand {
         #[arg(long, value_enum, default_value_t)]
         moment: Moment,
     },
+    /// It goes no further until the fault is cleared.
+    Hold {
+        /// Whether the server has worked on the request by then.
+        #[arg(long, value_enum, default_value_t)]
+        moment: Moment,
+    },
     /// The connection is cut.
     Drop {
         /// Whether the server has worked on the request by then.
@@ -198,6 +204,7 @@ impl From<EffectCommand> for Effect {
                 body,
                 moment,
             }),
+            EffectCommand::Hold { moment } => Self::Hold { moment },
             EffectCommand::Drop { moment } => Self::Drop { moment },
             EffectCommand::Truncate { bytes } => Self::Truncate { bytes },
             EffectCommand::Slow { bytes_per_second } => Self::Slow { bytes_per_second },

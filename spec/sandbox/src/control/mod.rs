@@ -8,6 +8,7 @@
 //! | `POST /reset` | puts a fresh foundation in the place of this one |
 //! | `POST /fleet` | seeds thousands of service instances |
 //! | `/faults` | sets, lists and clears faults of servers |
+//! | `GET /calls` | the latest calls of all servers |
 //! | `/task-faults` | sets, lists and clears what happens to tasks of the Director |
 //! | `/vms` | lists VMs with their processes, kills and revives them |
 //! | `GET /deployments/NAME/processes` | what runs on the VMs of a deployment |
@@ -15,6 +16,7 @@
 //! | `/tokens/SERVER` | lives, withdrawal and keys of a UAA's tokens |
 //! | `GET /names/NAME` | the addresses that a name of BOSH DNS stands for |
 
+mod calls;
 mod conduct;
 mod deployments;
 mod faults;
@@ -38,8 +40,8 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::{
-    cloud_controller::CloudController, cpi::Cpi, credhub::CredHub, director::Director,
-    faults::Faults, fleet::FleetPattern, uaa::Uaa,
+    calls::Calls, cloud_controller::CloudController, cpi::Cpi, credhub::CredHub,
+    director::Director, faults::Faults, fleet::FleetPattern, uaa::Uaa,
 };
 use refusal::Refusal;
 
@@ -58,6 +60,8 @@ pub struct Control {
 pub struct Levers {
     /// How its servers are made to fail.
     pub faults: Faults,
+    /// What they were asked.
+    pub calls: Calls,
     /// The Director, whose tasks can be made to fail.
     pub director: Director,
     /// The CPI, whose VMs can be lost.
@@ -102,6 +106,7 @@ impl Control {
             .service(web::resource("/memory").route(web::get().to(memory::show)))
             .service(web::resource("/reset").route(web::post().to(reset::begin)))
             .service(web::resource("/fleet").route(web::post().to(fleet::seed)))
+            .configure(calls::routes)
             .configure(faults::routes)
             .configure(task_faults::routes)
             .configure(vms::routes)

@@ -21,6 +21,12 @@ pub enum Effect {
         #[serde(default)]
         moment: Moment,
     },
+    /// It goes no further until the fault is cleared.
+    Hold {
+        /// Whether the server has worked on the request by then.
+        #[serde(default)]
+        moment: Moment,
+    },
     /// Something else is answered.
     Answer(Answer),
     /// The connection is cut, and with it every other request on it.

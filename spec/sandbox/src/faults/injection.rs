@@ -1,7 +1,7 @@
 //! What faults do to a request and its answer.
 
 use actix_web::{
-    Error, HttpMessage, HttpResponse,
+    Error, HttpMessage, HttpRequest, HttpResponse,
     body::{self, BodySize, BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::header::{CONTENT_TYPE, HeaderValue},
@@ -18,6 +18,7 @@ use super::{
     fault::ServerName,
     table::Faults,
 };
+use crate::calls::ConnectionCut;
 
 /// Hands a request on to the server, unless a fault has something else in mind.
 pub(crate) async fn inject(
@@ -30,12 +31,15 @@ pub(crate) async fn inject(
     if effects.is_empty() {
         return next.call(request).await;
     }
-    for effect in &effects {
+    for (id, effect) in &effects {
         match effect {
             Effect::Delay {
                 duration,
                 moment: Moment::Before,
             } => sleep(*duration).await,
+            Effect::Hold {
+                moment: Moment::Before,
+            } => faults.hold(*id).await,
             Effect::Answer(answer) if answer.moment == Moment::Before => {
                 // Whoever is in front of a server reads what it does not hand on.
                 let mut payload = request.take_payload();
@@ -45,14 +49,20 @@ pub(crate) async fn inject(
             Effect::Drop {
                 moment: Moment::Before,
             } => {
-                cut(request.conn_data());
+                cut(request.request());
                 return Ok(request.into_response(HttpResponse::InternalServerError().finish()));
             }
             _ => {}
         }
     }
     let mut response = next.call(request).await?;
-    for effect in effects {
+    for (id, effect) in effects {
+        if let Effect::Hold {
+            moment: Moment::After,
+        } = effect
+        {
+            faults.hold(id).await;
+        }
         response = spoil(response, effect).await;
     }
     Ok(response)
@@ -74,7 +84,7 @@ async fn spoil(response: ServiceResponse, effect: Effect) -> ServiceResponse {
         Effect::Drop {
             moment: Moment::After,
         } => {
-            cut(response.request().conn_data());
+            cut(response.request());
             response
         }
         Effect::Truncate { bytes } => {
@@ -97,6 +107,7 @@ async fn spoil(response: ServiceResponse, effect: Effect) -> ServiceResponse {
             response
         }
         Effect::Delay { .. }
+        | Effect::Hold { .. }
         | Effect::Answer(_)
         | Effect::Drop { .. }
         | Effect::Certificate { .. } => response,
@@ -124,9 +135,10 @@ fn other(answer: &Answer) -> HttpResponse {
     response.body(answer.body.clone())
 }
 
-fn cut(connection: Option<&Connection>) {
-    if let Some(connection) = connection {
+fn cut(request: &HttpRequest) {
+    if let Some(connection) = request.conn_data::<Connection>() {
         connection.cut();
+        request.extensions_mut().insert(ConnectionCut);
     } else {
         tracing::warn!("there is no hold on a connection that is to be dropped");
     }

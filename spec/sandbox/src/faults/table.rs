@@ -7,6 +7,7 @@ use std::{
 
 use actix_web::dev::RequestHead;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 use super::{
     effect::{CertificateFlaw, Effect},
@@ -18,7 +19,13 @@ const LIMIT: usize = 1000;
 
 /// The faults of one foundation. A clone is the same faults. They end with the process.
 #[derive(Clone, Default)]
-pub struct Faults(Arc<Mutex<Table>>);
+pub struct Faults(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    table: Mutex<Table>,
+    cleared: Notify,
+}
 
 #[derive(Default)]
 struct Table {
@@ -35,6 +42,9 @@ pub struct SetFault {
     pub met: u64,
     /// How many of them it has struck.
     pub struck: u64,
+    /// How many of them it holds at the moment.
+    #[serde(default)]
+    pub holds: u64,
     /// What it is.
     #[serde(flatten)]
     pub fault: Fault,
@@ -64,6 +74,7 @@ impl Faults {
                 id: table.last,
                 met: 0,
                 struck: 0,
+                holds: 0,
                 fault,
             };
             table.set.insert(set.id, set.clone());
@@ -81,25 +92,50 @@ impl Faults {
         self.with(|table| table.set.get(&id).cloned())
     }
 
-    /// Clears a fault; it tells how often it has struck. What it is doing to a request goes on to its end.
+    /// Clears a fault; it tells how often it has struck. What it holds goes on; else what it is doing to a request goes
+    /// on to its end.
     pub fn clear(&self, id: FaultId) -> Option<SetFault> {
-        self.with(|table| table.set.remove(&id))
+        let cleared = self.with(|table| table.set.remove(&id));
+        self.0.cleared.notify_waiters();
+        cleared
     }
 
     /// Clears all faults.
     pub fn clear_all(&self) -> Vec<SetFault> {
-        self.with(|table| std::mem::take(&mut table.set).into_values().collect())
+        let cleared = self.with(|table| std::mem::take(&mut table.set));
+        self.0.cleared.notify_waiters();
+        cleared.into_values().collect()
+    }
+
+    /// Waits until a fault is cleared.
+    pub(super) async fn hold(&self, id: FaultId) {
+        let _held = Held::by(self, id);
+        loop {
+            let cleared = self.0.cleared.notified();
+            tokio::pin!(cleared);
+            cleared.as_mut().enable();
+            if self.get(id).is_none() {
+                return;
+            }
+            cleared.await;
+        }
     }
 
     /// What happens to a request, in the order in which the faults were set.
-    pub(super) fn strike(&self, server: ServerName, request: &RequestHead) -> Vec<Effect> {
+    pub(super) fn strike(
+        &self,
+        server: ServerName,
+        request: &RequestHead,
+    ) -> Vec<(FaultId, Effect)> {
         self.with(|table| {
             let faults = table.set.values_mut().filter(|set| {
                 set.fault.server == server
                     && !matches!(set.fault.effect, Effect::Certificate { .. })
                     && set.fault.requests.include(request)
             });
-            faults.filter_map(SetFault::strike).collect()
+            faults
+                .filter_map(|set| Some((set.id, set.strike()?)))
+                .collect()
         })
     }
 
@@ -117,7 +153,34 @@ impl Faults {
     }
 
     fn with<T>(&self, use_them: impl FnOnce(&mut Table) -> T) -> T {
-        use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        use_them(&mut self.0.table.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A request that a fault holds, counted.
+struct Held<'f> {
+    faults: &'f Faults,
+    id: FaultId,
+}
+
+impl<'f> Held<'f> {
+    fn by(faults: &'f Faults, id: FaultId) -> Self {
+        faults.with(|table| {
+            if let Some(set) = table.set.get_mut(&id) {
+                set.holds += 1;
+            }
+        });
+        Self { faults, id }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.faults.with(|table| {
+            if let Some(set) = table.set.get_mut(&self.id) {
+                set.holds -= 1;
+            }
+        });
     }
 }
 

@@ -24,6 +24,7 @@ use super::{
     settings::FoundationSettings,
 };
 use crate::{
+    calls::Calls,
     certificates::{CertificateAuthority, CertificateError, server_tls},
     cloud_controller::CloudControllerError,
     control::{Control, Levers},
@@ -31,7 +32,7 @@ use crate::{
     faults::{Faults, ServerName},
     instance_identity::InstanceIdentityError,
     net::{ClaimError, LoopbackNet, NetAddress},
-    serve::{ServeError, Servers},
+    serve::{Passage, ServeError, Servers},
     store::{Store, StoreError},
     uaa::UaaError,
 };
@@ -73,6 +74,7 @@ pub struct Foundation {
     description_file: PathBuf,
     description: Description,
     faults: Faults,
+    calls: Calls,
     control: Control,
     store: Store,
     // Claimed for as long as the foundation runs.
@@ -199,11 +201,12 @@ impl Foundation {
             cloud_controller: cf_access,
             broker_address: addresses.broker().to_string(),
         };
-        let faults = Faults::default();
+        let (faults, calls) = (Faults::default(), Calls::default());
         let control = Control::new(
             description.without_secrets(),
             Levers {
                 faults: faults.clone(),
+                calls: calls.clone(),
                 director: bosh.director.clone(),
                 cpi: bosh.cpi.clone(),
                 cloud_controller: cf.cloud_controller.clone(),
@@ -221,6 +224,7 @@ impl Foundation {
             description_file,
             description,
             faults,
+            calls,
             control,
             store: store.clone(),
             net: identity.net,
@@ -252,6 +256,11 @@ impl Foundation {
         &self.faults
     }
 
+    /// What its servers were asked.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
     /// Waits until somebody asks the control API for a fresh foundation in this one's place. Whoever started this one
     /// stops it then, calls [`wipe`](super::wipe) on its folder and starts another on the same net.
     pub async fn reset_wanted(&self) {
@@ -278,6 +287,7 @@ impl Foundation {
             servers: &mut self.servers,
             authority,
             faults: &self.faults,
+            calls: &self.calls,
         };
         let (uaa, director) = (self.bosh.uaa.clone(), self.bosh.director.clone());
         tls.start(ServerName::BoshUaa, at.bosh_uaa(), move |app| {
@@ -382,6 +392,7 @@ struct FaultyServers<'a> {
     servers: &'a mut Servers,
     authority: &'a CertificateAuthority,
     faults: &'a Faults,
+    calls: &'a Calls,
 }
 
 impl FaultyServers<'_> {
@@ -409,9 +420,13 @@ impl FaultyServers<'_> {
             .presented(server, name, address.ip(), self.faults.clone())
             .and_then(|presented| server_tls(presented, clients))
             .map_err(StartError::Certificates)?;
-        let faults = (server, self.faults.clone());
+        let passage = Passage {
+            server,
+            faults: self.faults.clone(),
+            calls: self.calls.clone(),
+        };
         self.servers
-            .https(name, address, tls, faults, configure)
+            .https(address, tls, passage, configure)
             .map_err(StartError::Serve)
     }
 }

@@ -152,6 +152,29 @@ async fn a_fault_is_added_listed_and_cleared_from_the_command_line() {
     assert_eq!(complaint, "error: there is no fault `1`\n");
 }
 
+#[tokio::test]
+async fn the_calls_of_a_server_are_listed_on_the_command_line() {
+    let up = Up::start();
+    let description = up.description();
+    let client = Client::new(&description.ca_certificate);
+    client.token(&description.director).await;
+    let url = format!("{}/tasks?state=queued", description.director.url);
+    client.get(&url).await.unwrap();
+
+    let listed = stdout(&run(&up.file(), &["calls", "--server", "director"]));
+
+    let words: Vec<&str> = listed.split_whitespace().collect();
+    assert_eq!(words[0], "2");
+    assert_eq!(
+        words[2..],
+        ["director", "401", "-", "-", "GET", "/tasks?state=queued"]
+    );
+    let all = stdout(&run(&up.file(), &["calls"]));
+    assert_eq!(all.lines().count(), 2, "{all}");
+    let none = stdout(&run(&up.file(), &["calls", "--after", "2"]));
+    assert_eq!(none, "");
+}
+
 #[test]
 fn env_is_what_a_shell_evaluates_to_the_credentials() {
     let up = Up::start();

@@ -324,3 +324,32 @@ async fn what_makes_no_sense_is_refused_with_the_reason() {
     let missing = client.delete(&sandbox.control("/faults/7")).await;
     assert_eq!(missing.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn a_held_request_goes_on_when_the_fault_is_cleared() {
+    for (moment, meanwhile) in [(Moment::Before, 0), (Moment::After, 1)] {
+        let sandbox = Sandbox::start().await;
+        let director = &sandbox.description().director;
+        let token = sandbox.client().token(director).await;
+        let faults = sandbox.foundation().faults();
+        let requests = Requests::to("POST".parse().unwrap(), "/configs".parse().unwrap());
+        let hold = Fault::new(ServerName::Director, Effect::Hold { moment }).on(requests);
+        let set = faults.add(hold).unwrap();
+        let client = sandbox.client();
+
+        let posted = post_config(&sandbox, &client, &token);
+        let in_between = async {
+            while faults.get(set.id).unwrap().holds == 0 {
+                tokio::task::yield_now().await;
+            }
+            let seen = configs(&sandbox, &sandbox.client(), &token).await;
+            (seen, faults.clear(set.id).unwrap())
+        };
+        let (posted, (seen, cleared)) = tokio::join!(posted, in_between);
+
+        assert_eq!(posted, Ok(StatusCode::CREATED));
+        assert_eq!((cleared.struck, cleared.holds), (1, 1));
+        assert_eq!(seen, meanwhile);
+        assert_eq!(configs(&sandbox, &sandbox.client(), &token).await, 1);
+    }
+}

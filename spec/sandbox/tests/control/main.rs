@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod calls;
 mod client;
 mod commands;
 mod conduct;

@@ -6,6 +6,8 @@
 //! - a deployment's lock has one holder, and that is a task that has not ended;
 //! - task states only move forward;
 //! - no process runs without a VM, and no VM is there without a deployment.
+//!
+//! The seed that draws the walks is printed; `ODB_SEED` draws the same again. `ODB_WALKS` says how many there are.
 
 #![cfg(test)]
 
@@ -13,9 +15,11 @@ mod invariants;
 mod sandbox;
 mod steps;
 
+use std::{env, str::FromStr};
+
 use proptest::{
     prelude::*,
-    test_runner::{Config, TestCaseError},
+    test_runner::{Config, RngSeed, TestCaseError},
 };
 use tokio::runtime::Runtime;
 
@@ -26,18 +30,35 @@ use self::{
 };
 
 proptest! {
-    #![proptest_config(Config {
-        cases: 3,
-        max_shrink_iters: 40,
-        failure_persistence: None,
-        ..Config::default()
-    })]
+    #![proptest_config(config())]
 
     #[test]
     fn whatever_happens_the_director_keeps_its_promises(walk in walks()) {
         let runtime = Runtime::new().unwrap();
         runtime.block_on(walked(walk))?;
     }
+}
+
+/// How many walks a usual run takes.
+const USUAL: u32 = 3;
+
+fn config() -> Config {
+    let seed = number("ODB_SEED").unwrap_or_else(rand::random);
+    let cases = number("ODB_WALKS").unwrap_or(USUAL);
+    println!("{cases} walks, ODB_SEED={seed}");
+    Config {
+        cases,
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..Config::default()
+    }
+}
+
+fn number<T: FromStr>(variable: &str) -> Option<T> {
+    let text = env::var_os(variable)?;
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    Some(number.unwrap_or_else(|| panic!("`{variable}` is no number: {}", text.display())))
 }
 
 async fn walked(walk: Vec<Step>) -> Result<(), TestCaseError> {

@@ -1,0 +1,157 @@
+//! What is remembered of a call.
+
+use std::{fmt, str::FromStr};
+
+use actix_web::{dev::RequestHead, http::header::USER_AGENT};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::caller::Caller;
+use crate::faults::ServerName;
+
+/// How much of a text is remembered, in bytes.
+const TEXT_LIMIT: usize = 1024;
+/// The header by which a client of the Director tells tasks of one operation from others.
+const CONTEXT_ID: &str = "X-Bosh-Context-Id";
+/// Parameters of a UAA's queries whose values are secrets.
+const SECRETS: [&str; 8] = [
+    "assertion",
+    "client_secret",
+    "code",
+    "passcode",
+    "password",
+    "refresh_token",
+    "secret",
+    "token",
+];
+
+/// A request that a server has received, and what came of it. Neither bodies nor secrets are remembered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Counts the calls of all servers, in the order of their arrival.
+    pub number: CallNumber,
+    /// When it arrived.
+    pub at: Timestamp,
+    /// The server that was called.
+    pub server: ServerName,
+    /// The method.
+    pub method: String,
+    /// The path, as it stood in the request.
+    pub path: String,
+    /// The query, without secrets; empty when there was none.
+    pub query: String,
+    /// The client that the caller says it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The user for whom it calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The program that calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+    /// The context id that a task is to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<String>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What came of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing yet.
+    Pending,
+    /// There was an answer, perhaps one of a fault.
+    Answered {
+        /// Its status.
+        status: u16,
+    },
+    /// A fault has cut the connection.
+    Dropped,
+    /// The caller went away before there was an answer.
+    Abandoned,
+}
+
+/// The number of a call. The first is 1.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct CallNumber(u64);
+
+impl Call {
+    pub(super) fn begun(number: CallNumber, server: ServerName, request: &RequestHead) -> Self {
+        let header = |name: &str| {
+            let value = request.headers.get(name)?.to_str().ok()?;
+            Some(shortened(value))
+        };
+        let caller = Caller::of(request);
+        Self {
+            number,
+            at: Timestamp::now(),
+            server,
+            method: request.method.to_string(),
+            path: shortened(request.uri.path()),
+            query: shortened(&without_secrets(request.uri.query().unwrap_or_default())),
+            client: caller.client.as_deref().map(shortened),
+            user: caller.user.as_deref().map(shortened),
+            user_agent: header(USER_AGENT.as_str()),
+            context_id: header(CONTEXT_ID),
+            outcome: Outcome::Pending,
+        }
+    }
+}
+
+impl CallNumber {
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// How many calls came between an earlier one and this one, this one included.
+    pub(super) fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for CallNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for CallNumber {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pending => f.write_str("pending"),
+            Self::Answered { status } => status.fmt(f),
+            Self::Dropped => f.write_str("dropped"),
+            Self::Abandoned => f.write_str("abandoned"),
+        }
+    }
+}
+
+fn without_secrets(query: &str) -> String {
+    let parameters = query.split('&').map(|parameter| {
+        let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
+        if SECRETS.contains(&name) {
+            format!("{name}=REDACTED")
+        } else {
+            parameter.to_owned()
+        }
+    });
+    parameters.collect::<Vec<_>>().join("&")
+}
+
+fn shortened(text: &str) -> String {
+    text[..text.floor_char_boundary(TEXT_LIMIT)].to_owned()
+}
