@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ManifestText;
@@ -59,8 +60,8 @@ impl fmt::Debug for GeneratedManifest {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Binding {
-    /// What the application needs to use the service: any JSON value.
-    pub credentials: Option<Value>,
+    /// What the application needs to use the service: any JSON value, kept to the letter.
+    pub credentials: Option<Box<RawValue>>,
     /// Where the application's logs go.
     #[serde(
         deserialize_with = "empty_as_none",
@@ -79,13 +80,25 @@ pub struct Binding {
         skip_serializing_if = "Option::is_none"
     )]
     pub backup_agent_url: Option<String>,
+    /// Where the service can be reached, for platforms that restrict the network (Open Service Broker API 2.17,
+    /// "Binding", `endpoints`). Handed on as it is; the Go broker drops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoints: Option<Box<RawValue>>,
+    /// File systems to be mounted into the application (`volume_mounts`). Handed on as it is; the Go broker drops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_mounts: Option<Box<RawValue>>,
+    /// How long the binding is good for (`metadata` with `expires_at`, `renew_before`). Handed on as it is; the Go broker
+    /// drops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Box<RawValue>>,
 }
 
 impl Binding {
     /// A binding that hands out these credentials.
-    pub fn with_credentials(credentials: Value) -> Self {
+    pub fn with_credentials(credentials: impl Into<Value>) -> Self {
+        let text = RawValue::from_string(credentials.into().to_string());
         Self {
-            credentials: Some(credentials),
+            credentials: Some(text.expect("a JSON value writes itself as JSON")),
             ..Self::default()
         }
     }

@@ -1,8 +1,106 @@
+use std::fmt;
+
+use super::input::text;
 use super::parts::{self, InputError};
 use super::{
-    Call, CreateBinding, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
-    GeneratePlanSchemas, ManifestText, Subcommand,
+    BoshVms, Call, CreateBinding, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
+    GeneratePlanSchemas, ManifestText, RequestParameters, Subcommand,
 };
+
+/// What follows the subcommand in the form of old brokers
+/// (`spec/contracts/adapter-protocol.md`, "argv form").
+///
+/// Secrets, configs, the UAA client and DNS addresses have no place in it. While the process runs,
+/// everybody on the machine can read it; formatting does not show it.
+#[derive(Clone)]
+pub struct AdapterArguments(Vec<String>);
+
+impl AdapterArguments {
+    /// The arguments of `generate-manifest`.
+    pub fn generate_manifest(call: &GenerateManifest) -> Self {
+        let previous_manifest = call
+            .previous_manifest
+            .as_ref()
+            .map_or("", ManifestText::as_str);
+        Self(vec![
+            text(&call.service_deployment),
+            text(&call.plan),
+            call.request_parameters.as_json().to_owned(),
+            previous_manifest.to_owned(),
+            text(&call.previous_plan),
+        ])
+    }
+
+    /// The arguments of `create-binding`.
+    pub fn create_binding(call: &CreateBinding) -> Self {
+        let CreateBinding {
+            binding_id,
+            bosh_vms,
+            manifest,
+            request_parameters,
+            secrets: _,
+            dns_addresses: _,
+        } = call;
+        Self::of_binding(binding_id, bosh_vms, manifest, request_parameters)
+    }
+
+    /// The arguments of `delete-binding`.
+    pub fn delete_binding(call: &DeleteBinding) -> Self {
+        let DeleteBinding {
+            binding_id,
+            bosh_vms,
+            manifest,
+            request_parameters,
+            secrets: _,
+            dns_addresses: _,
+        } = call;
+        Self::of_binding(binding_id, bosh_vms, manifest, request_parameters)
+    }
+
+    /// The arguments of `dashboard-url`.
+    pub fn dashboard_url(call: &GenerateDashboardUrl) -> Self {
+        Self(vec![
+            call.instance_id.clone(),
+            text(&call.plan),
+            call.manifest.as_str().to_owned(),
+        ])
+    }
+
+    /// The arguments of `generate-plan-schemas`.
+    pub fn generate_plan_schemas(call: &GeneratePlanSchemas) -> Self {
+        Self(vec!["--plan-json".to_owned(), text(&call.plan)])
+    }
+
+    /// In their order, the subcommand not among them.
+    pub fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The same, given up.
+    pub fn into_vec(self) -> Vec<String> {
+        self.0
+    }
+
+    fn of_binding(
+        binding_id: &str,
+        bosh_vms: &BoshVms,
+        manifest: &ManifestText,
+        request_parameters: &RequestParameters,
+    ) -> Self {
+        Self(vec![
+            binding_id.to_owned(),
+            text(bosh_vms),
+            manifest.as_str().to_owned(),
+            request_parameters.as_json().to_owned(),
+        ])
+    }
+}
+
+impl fmt::Debug for AdapterArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AdapterArguments({} arguments)", self.0.len())
+    }
+}
 
 /// What is wrong with an argument list.
 #[derive(Debug, thiserror::Error)]

@@ -222,7 +222,8 @@ fn binding_section(
     }
 }
 
-fn text<T: Serialize>(part: &T) -> String {
+/// A part as it travels: JSON in a text.
+pub(super) fn text<T: Serialize>(part: &T) -> String {
     serde_json::to_string(part).expect("the protocol's types have text keys and write to memory")
 }
 

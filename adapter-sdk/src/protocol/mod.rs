@@ -32,7 +32,7 @@ pub use answers::{
     Binding, DashboardUrl, GeneratedManifest, ParametersSchema, PlanSchemas, ServiceBindingSchemas,
     ServiceInstanceSchemas,
 };
-pub use arguments::ArgumentsError;
+pub use arguments::{AdapterArguments, ArgumentsError};
 pub use calls::{
     BoshVms, Call, CreateBinding, DeleteBinding, DnsAddresses, GenerateDashboardUrl,
     GenerateManifest, GeneratePlanSchemas, PreviousConfigs,

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::value::RawValue;
@@ -46,6 +47,21 @@ impl RequestParameters {
         let text = Value::Object(fields.clone()).to_string();
         let text = RawValue::from_string(text).expect("a JSON value writes itself as JSON");
         Self { text, fields }
+    }
+
+    /// One field of the request and no other, `null` where it is absent.
+    #[must_use]
+    pub fn only(&self, field: &str) -> Self {
+        let fields: BTreeMap<String, &RawValue> =
+            serde_json::from_str(self.as_json()).unwrap_or_default();
+        let value = fields.get(field).map_or("null", |value| value.get());
+        let text = format!("{{{}:{value}}}", Value::from(field));
+        let text = RawValue::from_string(text).expect("a field of a JSON object makes another");
+        let value = self.fields.get(field).cloned().unwrap_or_default();
+        Self {
+            text,
+            fields: Map::from_iter([(field.to_owned(), value)]),
+        }
     }
 
     /// The JSON text as it arrived.

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod arguments;
 mod documents;
 mod manifest;
 mod process;

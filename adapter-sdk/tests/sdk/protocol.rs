@@ -263,6 +263,25 @@ fn request_parameters_of_any_shape_are_answered_for() {
 }
 
 #[test]
+fn one_field_of_a_request_is_kept_to_the_letter() {
+    let request = RequestParameters::from_json(
+        r#"{"context": {"a":  1e3, "b": 123456789012345678901234567890}, "parameters": {}}"#,
+    )
+    .unwrap();
+    let context = request.only("context");
+    assert_eq!(
+        context.as_json(),
+        r#"{"context":{"a":  1e3, "b": 123456789012345678901234567890}}"#
+    );
+    assert_eq!(context.fields().len(), 1);
+    assert_eq!(context.context()["a"], 1000.0);
+    assert_eq!(
+        RequestParameters::default().only("context").as_json(),
+        r#"{"context":null}"#
+    );
+}
+
+#[test]
 fn a_manifest_is_answered_with_secrets_and_configs_even_if_there_are_none() {
     let answer = GeneratedManifest::from_text(ManifestText::from("name: a\n"));
     assert_eq!(
@@ -295,6 +314,23 @@ fn a_binding_is_answered_with_credentials_and_the_addresses_there_are() {
         ),
         (None, Some("u"))
     );
+}
+
+#[test]
+fn credentials_are_passed_on_to_the_letter() {
+    let printed =
+        r#"{"credentials":{"id": 123456789012345678901234567890,  "share": 1.0, "none": []}}"#;
+    let binding: Binding = serde_json::from_str(printed).unwrap();
+    assert_eq!(serde_json::to_string(&binding).unwrap(), printed);
+}
+
+#[test]
+fn what_a_binding_brings_beside_credentials_is_handed_on_as_it_is() {
+    let text = r#"{"credentials":null,"endpoints":[{"host":"a","ports":["1-2"]}],"volume_mounts":[],"metadata":{"expires_at":"2030-01-01T00:00:00.0Z"}}"#;
+
+    let binding: Binding = serde_json::from_str(text).unwrap();
+
+    assert_eq!(serde_json::to_string(&binding).unwrap(), text);
 }
 
 #[test]
@@ -334,7 +370,7 @@ fn formatting_shows_no_secrets() {
     call.uaa_client = Some(client);
     let mut answer = GeneratedManifest::from_text("hunter2".into());
     answer.secrets = Some([("a".to_owned(), "hunter2".into())].into_iter().collect());
-    let binding = Binding::with_credentials("hunter2".into());
+    let binding = Binding::with_credentials("hunter2");
     let input = AdapterInput::generate_manifest(&call);
     let shown = format!("{call:?} {answer:?} {binding:?} {input:?}");
     assert!(!shown.contains("hunter2"), "{shown}");

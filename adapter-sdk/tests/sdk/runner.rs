@@ -298,7 +298,7 @@ impl Adapter for Plain {
     }
 
     fn create_binding(&self, call: CreateBinding) -> Result<Binding, AdapterError> {
-        Ok(Binding::with_credentials(call.binding_id.into()))
+        Ok(Binding::with_credentials(call.binding_id))
     }
 
     fn delete_binding(&self, _: DeleteBinding) -> Result<(), AdapterError> {
