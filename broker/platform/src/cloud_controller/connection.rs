@@ -1,7 +1,5 @@
 //! How a request to the Cloud Controller is authenticated, sent, and its answer sorted.
 
-use std::{fmt, sync::Arc};
-
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
@@ -17,40 +15,43 @@ use crate::{
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
 
-/// A Cloud Controller. Cheap to clone; clones share connections and token.
-#[derive(Clone)]
-pub struct CloudController(Arc<Inner>);
+/// More pages than any list has that does not go round in circles.
+pub(super) const MOST_PAGES: usize = 1000;
 
-struct Inner {
+/// The server, and as whom it is spoken to.
+pub(super) struct Connection {
     http: HttpClient,
     server: Url,
     tokens: TokenSource,
 }
 
-impl CloudController {
-    /// The Cloud Controller at `url` (`https` if no scheme is given). Nothing is sent yet.
-    pub fn connect(
+impl Connection {
+    pub(super) fn new(
         url: &str,
         trust: &Trust,
         tokens: TokenSource,
         limits: Limits,
     ) -> Result<Self, ClientError> {
-        Ok(Self(Arc::new(Inner {
+        Ok(Self {
             server: address::server(url)?,
             http: HttpClient::new(trust, limits)?,
             tokens,
-        })))
+        })
+    }
+
+    pub(super) fn server(&self) -> &str {
+        self.server.as_str()
     }
 
     pub(super) fn address(&self, segments: &[&str], query: &[(&str, &str)]) -> Url {
-        address::on(&self.0.server, segments, query)
+        address::on(&self.server, segments, query)
     }
 
     /// The page that a link names, on the server that this client speaks to: links carry the
     /// external domain, which need not be reachable from here.
     pub(super) fn page(&self, link: &str) -> Option<Url> {
-        let link = self.0.server.join(link).ok()?;
-        let mut url = self.0.server.clone();
+        let link = self.server.join(link).ok()?;
+        let mut url = self.server.clone();
         url.set_path(link.path());
         url.set_query(link.query());
         Some(url)
@@ -64,9 +65,8 @@ impl CloudController {
         let path = url.path().to_owned();
         let request = prepared(call, url);
         let answer = self
-            .0
             .http
-            .send_with_token(call, request, &self.0.tokens, refuses_token)
+            .send_with_token(call, request, &self.tokens, refuses_token)
             .await;
         let answer = answer.map_err(|error| match error {
             AuthorizedError::Transport(source) => no_answer(&path, source),
@@ -82,16 +82,8 @@ impl CloudController {
         url: Url,
     ) -> Result<T, CloudControllerError> {
         let path = url.path().to_owned();
-        let answer = self.0.http.send(call, &prepared(call, url)).await;
+        let answer = self.http.send(call, &prepared(call, url)).await;
         understood(&path, &answer.map_err(|source| no_answer(&path, source))?)
-    }
-}
-
-impl fmt::Debug for CloudController {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CloudController")
-            .field("server", &self.0.server.as_str())
-            .finish_non_exhaustive()
     }
 }
 
@@ -113,7 +105,7 @@ fn understood<T: DeserializeOwned>(path: &str, answer: &Answer) -> Result<T, Clo
     answer.json().map_err(|source| not_understood(path, source))
 }
 
-pub(super) fn not_understood(path: &str, source: UnreadableAnswer) -> CloudControllerError {
+fn not_understood(path: &str, source: UnreadableAnswer) -> CloudControllerError {
     CloudControllerError::NotUnderstood {
         method: Method::GET,
         path: path.to_owned(),
@@ -132,7 +124,7 @@ fn no_answer(path: &str, source: TransportError) -> CloudControllerError {
     }
 }
 
-fn out_of_time(path: &str) -> CloudControllerError {
+pub(super) fn out_of_time(path: &str) -> CloudControllerError {
     CloudControllerError::OutOfTime {
         method: Method::GET,
         path: path.to_owned(),
@@ -140,13 +132,13 @@ fn out_of_time(path: &str) -> CloudControllerError {
 }
 
 fn refusal(path: &str, answer: &Answer) -> CloudControllerError {
-    let first = answer
-        .json::<Refusal>()
-        .ok()
-        .and_then(|refusal| refusal.errors.into_iter().next());
-    let (code, title, detail) = match first {
-        Some(error) => (error.code, cut(&error.title), cut(&error.detail)),
-        None => (None, String::new(), answer.error_text()),
+    let (code, title, detail) = match answer.json::<Refusal>() {
+        Ok(Refusal::V3 { errors }) => match errors.into_iter().next() {
+            Some(error) => (error.code, cut(&error.title), cut(&error.detail)),
+            None => (None, String::new(), answer.error_text()),
+        },
+        Ok(Refusal::V2(error)) => (error.code, cut(&error.error_code), cut(&error.description)),
+        Err(_) => (None, String::new(), answer.error_text()),
     };
     CloudControllerError::Refused {
         method: Method::GET,
@@ -158,16 +150,27 @@ fn refusal(path: &str, answer: &Answer) -> CloudControllerError {
     }
 }
 
+/// The body of an error, as the two versions of the API have it.
 #[derive(Deserialize)]
-struct Refusal {
-    errors: Vec<RefusalEntry>,
+#[serde(untagged)]
+enum Refusal {
+    V3 { errors: Vec<V3Error> },
+    V2(V2Error),
 }
 
 #[derive(Deserialize)]
-struct RefusalEntry {
+struct V3Error {
     code: Option<u64>,
     #[serde(default)]
     title: String,
     #[serde(default)]
     detail: String,
+}
+
+#[derive(Deserialize)]
+struct V2Error {
+    code: Option<u64>,
+    #[serde(default)]
+    error_code: String,
+    description: String,
 }

@@ -30,7 +30,7 @@ pub enum CloudControllerError {
         path: String,
         /// The answer's status.
         status: StatusCode,
-        /// The code of its first error (`spec/contracts/platform-apis.md`, section 3.2).
+        /// The code of its first error (`spec/contracts/platform-apis.md`, sections 3.2 and 4.1).
         code: Option<u64>,
         /// The title of its first error, such as `CF-NotAuthorized`; empty if there is none.
         title: String,
@@ -54,6 +54,18 @@ pub enum CloudControllerError {
         /// What UAA said.
         #[source]
         source: TokenError,
+    },
+    /// It offers no version of its API that this client speaks.
+    #[error(
+        "the Cloud Controller offers no API that is spoken here: v3 is {}, of which `3.95` or newer is needed, v2 is {}, of \
+         which `2.57` or newer is needed",
+        found(v3.as_deref()), found(v2.as_deref())
+    )]
+    NoUsableVersion {
+        /// The version 3 that it tells of.
+        v3: Option<String>,
+        /// The version 2 that it tells of.
+        v2: Option<String>,
     },
     /// A list has more pages than can be right.
     #[error("the Cloud Controller's list `{path}` does not end")]
@@ -81,7 +93,13 @@ impl CloudControllerError {
             }
             Self::NoToken { source } => source.is_transient(),
             Self::OutOfTime { .. } => true,
-            Self::NotUnderstood { .. } | Self::EndlessList { .. } => false,
+            Self::NotUnderstood { .. }
+            | Self::NoUsableVersion { .. }
+            | Self::EndlessList { .. } => false,
         }
     }
+}
+
+fn found(version: Option<&str>) -> String {
+    version.map_or_else(|| "none".to_owned(), |version| format!("`{version}`"))
 }

@@ -1,23 +1,32 @@
-//! The Cloud Controller, API version 3.
+//! The Cloud Controller, in whichever version of its API it offers.
 //!
-//! Contract: `spec/contracts/platform-apis.md`, section 3. A file per group of endpoints:
-//! `versions` (`/`), `plans` (`/v3/service_offerings`, `/v3/service_plans`), `instances`
-//! (`/v3/service_instances`); `connection` sends, `pages` walks through lists.
+//! Contract: `spec/contracts/platform-apis.md`, sections 3 and 4. [`CloudController`] asks for the
+//! versions once and then speaks v3 where that is complete, else v2.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `facade` | what can be asked, whichever version answers |
+//! | `versions` | which versions there are, and which of them is spoken |
+//! | `v3`, `v2` | the questions, one folder per version |
+//! | `instances`, `plans`, `ids` | the answers |
+//! | `connection`, `error` | how requests are sent, and what can go wrong |
 //!
 //! Everything here reads, so everything is repeated after transient failures, within the limits
 //! and the deadline of the call.
 
 mod connection;
 mod error;
+mod facade;
 mod ids;
 mod instances;
-mod pages;
 mod plans;
+mod v2;
+mod v3;
 mod versions;
 
-pub use connection::CloudController;
 pub use error::CloudControllerError;
+pub use facade::CloudController;
 pub use ids::{InstanceGuid, PlanGuid, SpaceGuid};
 pub use instances::{CfInstance, CfOperation, CfOperationKind, CfOperationState};
 pub use plans::CfPlan;
-pub use versions::ApiVersions;
+pub use versions::{ApiVersion, ApiVersions};

@@ -1,30 +1,124 @@
-//! Which versions of its API a Cloud Controller speaks.
+//! Which versions of its API a Cloud Controller offers, and which of them is spoken.
+
+use std::fmt;
 
 use serde::Deserialize;
 
-use super::{CloudController, CloudControllerError};
-use crate::http::Call;
+use super::{CloudControllerError, connection::Connection};
+use crate::http::{Call, StatusCode};
+
+/// The oldest version 3 that has all that is asked here (`spec/contracts/platform-apis.md` §3.1).
+const OLDEST_V3: [u64; 3] = [3, 95, 0];
+/// The oldest version 2 that brokers like this one have ever worked with
+/// (`spec/contracts/broker-behaviour.md` §1.3).
+const OLDEST_V2: [u64; 3] = [2, 57, 0];
 
 /// The versions of its API that a Cloud Controller tells of, as text such as `3.228.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiVersions {
     /// Version 3. This client needs 3.95.
     pub v3: Option<String>,
-    /// Version 2. Older Cloud Controllers tell of it even where it is switched off.
+    /// Version 2, which is looked for only where version 3 is not new enough. This client needs
+    /// 2.57.
     pub v2: Option<String>,
 }
 
-impl CloudController {
-    /// Which versions of its API the Cloud Controller speaks. Needs no token. Safe to repeat.
-    #[tracing::instrument(name = "cloud_controller.api_versions", skip_all)]
-    pub async fn api_versions(&self, call: &Call) -> Result<ApiVersions, CloudControllerError> {
-        let root: Root = self.read_anonymously(call, self.address(&[], &[])).await?;
-        let version = |link: Option<Link>| link?.meta?.version;
-        Ok(ApiVersions {
-            v3: version(root.links.cloud_controller_v3),
-            v2: version(root.links.cloud_controller_v2),
+/// A version of the API that is offered and spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApiVersion {
+    /// Version 3, which is spoken where it is new enough.
+    V3,
+    /// Version 2, on foundations that are old.
+    V2,
+}
+
+impl ApiVersions {
+    /// The version that this client speaks there; an error names what was found if there is none.
+    pub fn spoken(&self) -> Result<ApiVersion, CloudControllerError> {
+        let has = |version: &Option<String>, oldest| {
+            version
+                .as_deref()
+                .and_then(numbers)
+                .is_some_and(|version| version >= oldest)
+        };
+        if has(&self.v3, OLDEST_V3) {
+            Ok(ApiVersion::V3)
+        } else if has(&self.v2, OLDEST_V2) {
+            Ok(ApiVersion::V2)
+        } else {
+            Err(CloudControllerError::NoUsableVersion {
+                v3: self.v3.clone(),
+                v2: self.v2.clone(),
+            })
+        }
+    }
+}
+
+impl fmt::Display for ApiVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V3 => "v3",
+            Self::V2 => "v2",
         })
     }
+}
+
+/// Asks for the versions. Needs no token.
+///
+/// `/` tells of both, but keeps telling of version 2 where that is switched off, and is missing on
+/// the oldest foundations; so `/v2/info` is asked unless version 3 will do.
+pub(super) async fn ask(
+    connection: &Connection,
+    call: &Call,
+) -> Result<ApiVersions, CloudControllerError> {
+    let root: Result<Root, _> = connection
+        .read_anonymously(call, connection.address(&[], &[]))
+        .await;
+    let (v3, without_root) = match root {
+        Ok(root) => (root.v3(), None),
+        Err(
+            error @ (CloudControllerError::Refused { .. }
+            | CloudControllerError::NotUnderstood { .. }),
+        ) => (None, Some(error)),
+        Err(error) => return Err(error),
+    };
+    let told = ApiVersions { v3, v2: None };
+    if told.spoken().is_ok() {
+        return Ok(told);
+    }
+    let info: Result<Info, _> = connection
+        .read_anonymously(call, connection.address(&["v2", "info"], &[]))
+        .await;
+    let v2 = match info {
+        // Empty where version 2 is switched off.
+        Ok(info) => info.api_version.filter(|version| !version.is_empty()),
+        Err(CloudControllerError::Refused {
+            status: StatusCode::NOT_FOUND,
+            ..
+        }) => None,
+        Err(error) => return Err(error),
+    };
+    match (v2, without_root) {
+        (None, Some(error)) => Err(error),
+        (v2, _) => Ok(ApiVersions { v2, ..told }),
+    }
+}
+
+/// The numbers of a version of two or three parts; a build or pre-release does not matter.
+fn numbers(version: &str) -> Option<[u64; 3]> {
+    let core = version.split(['-', '+']).next().unwrap_or_default();
+    let mut numbers = [0; 3];
+    let mut count = 0;
+    for part in core.split('.') {
+        *numbers.get_mut(count)? = number(part)?;
+        count += 1;
+    }
+    (count >= 2).then_some(numbers)
+}
+
+fn number(part: &str) -> Option<u64> {
+    let is_plain = part.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| part.parse().ok())?
 }
 
 #[derive(Deserialize)]
@@ -35,7 +129,6 @@ struct Root {
 #[derive(Deserialize)]
 struct Links {
     cloud_controller_v3: Option<Link>,
-    cloud_controller_v2: Option<Link>,
 }
 
 #[derive(Deserialize)]
@@ -46,4 +139,79 @@ struct Link {
 #[derive(Deserialize)]
 struct Meta {
     version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    api_version: Option<String>,
+}
+
+impl Root {
+    fn v3(self) -> Option<String> {
+        self.links.cloud_controller_v3?.meta?.version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spoken(v3: Option<&str>, v2: Option<&str>) -> Option<ApiVersion> {
+        let versions = ApiVersions {
+            v3: v3.map(str::to_owned),
+            v2: v2.map(str::to_owned),
+        };
+        versions.spoken().ok()
+    }
+
+    #[test]
+    fn v3_is_spoken_where_it_is_new_enough_and_v2_where_it_is_not() {
+        use ApiVersion::{V2, V3};
+
+        for (v3, v2, expected) in [
+            (Some("3.95.0"), None, Some(V3)),
+            (Some("3.228.0"), Some("2.293.0"), Some(V3)),
+            (Some("4.0.0"), None, Some(V3)),
+            (Some("3.94.9"), Some("2.158.0"), Some(V2)),
+            (None, Some("2.57.0"), Some(V2)),
+            (None, Some("2.56.9"), None),
+            (Some("3.94.9"), None, None),
+            (None, None, None),
+        ] {
+            assert_eq!(spoken(v3, v2), expected, "{v3:?} {v2:?}");
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_by_number_and_two_parts_are_enough() {
+        for (version, good) in [
+            ("3.95", true),
+            ("3.100", true),
+            ("3.95.0-rc.1", true),
+            ("3.228.0+build.7", true),
+            ("3.9", false),
+            ("3", false),
+            ("", false),
+            ("3.", false),
+            ("3.95.0.1", false),
+            ("3.+95", false),
+            ("three.95", false),
+        ] {
+            assert_eq!(spoken(Some(version), None).is_some(), good, "{version}");
+        }
+    }
+
+    #[test]
+    fn what_was_found_is_told_where_nothing_will_do() {
+        let versions = ApiVersions {
+            v3: Some("3.94.0".to_owned()),
+            v2: None,
+        };
+
+        let error = versions.spoken().unwrap_err();
+
+        let told = error.to_string();
+        assert!(told.contains("`3.94.0`") && told.contains("none"), "{told}");
+        assert!(!error.is_transient());
+    }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigId, ConfigName, ConfigType, Director, DirectorError, connection::Asked};
-use crate::http::{Call, Method, Repeat, Request, StatusCode};
+use crate::http::{Call, Method, Repeat, Request, StatusCode, Url};
 
 /// A version of a config (`spec/contracts/director-api.md`, "Configs").
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -180,6 +180,21 @@ impl Director {
             &["configs"],
             &[("type", kind.as_str()), ("name", name.as_str())],
         );
+        self.delete_at(call, url).await
+    }
+
+    /// Deletes one version of a config; the version before it is the latest again. Safe to repeat.
+    #[tracing::instrument(name = "director.delete_config_version", skip_all, fields(config.id = %id))]
+    pub async fn delete_config_version(
+        &self,
+        call: &Call,
+        id: &ConfigId,
+    ) -> Result<Deleted, DirectorError> {
+        let url = self.address(&["configs", id.as_str()], &[]);
+        self.delete_at(call, url).await
+    }
+
+    async fn delete_at(&self, call: &Call, url: Url) -> Result<Deleted, DirectorError> {
         match self
             .send(
                 call,
@@ -188,7 +203,7 @@ impl Director {
             .await
         {
             Ok(_) => Ok(Deleted::Yes),
-            // Plain text, the same as for an address that does not exist.
+            // Plain text, the same as for an address that does not exist; of a version a Director's error.
             Err(DirectorError::Refused {
                 status: StatusCode::NOT_FOUND,
                 ..

@@ -1,4 +1,4 @@
-//! Deployments: what there is, deploy, delete.
+//! Deployments: what there is, deploy, recreate, delete.
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -98,6 +98,28 @@ impl Director {
         let url = self.address(&["deployments"], &[]);
         let body = Some(("text/yaml", manifest.as_bytes().to_vec()));
         self.submit(call, Method::POST, url, context, body).await
+    }
+
+    /// Puts every VM of a deployment onto a new one, with the manifest that the Director has, and repairs VMs whose agents
+    /// do not answer. A deployment that is not there is refused with status 404.
+    ///
+    /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
+    #[tracing::instrument(
+        name = "director.recreate",
+        skip_all,
+        fields(deployment = %name, context = %context)
+    )]
+    pub async fn recreate(
+        &self,
+        call: &Call,
+        name: &DeploymentName,
+        context: &ContextId,
+    ) -> Result<TaskId, SubmitError> {
+        let segments = ["deployments", name.as_str(), "jobs", "*"];
+        let url = self.address(&segments, &[("fix", "true"), ("state", "recreate")]);
+        // Without this type the Director has no such route; without a body it takes the manifest that it has.
+        let body = Some(("text/yaml", Vec::new()));
+        self.submit(call, Method::PUT, url, context, body).await
     }
 
     /// Deletes a deployment. One that is not there is refused with status 404.

@@ -134,8 +134,10 @@ pub enum SubmitError {
         source: DirectorError,
     },
     /// The Director said no: nothing has taken effect.
-    #[error("the Director refused the request with status {status}: `{description}`")]
+    #[error("the Director refused `{asked}` with status {status}: `{description}`")]
     Refused {
+        /// What it was asked for, such as `POST /deployments`.
+        asked: String,
         /// The answer's status.
         status: StatusCode,
         /// The Director's own code, if it gave one.
@@ -160,21 +162,29 @@ impl From<DirectorError> for SubmitError {
                 Self::LostAnswer { source: error }
             }
             DirectorError::Refused {
+                method,
+                path,
                 status,
                 code,
                 description,
-                ..
             } => Self::Refused {
+                asked: format!("{method} {path}"),
                 status,
                 code,
                 description,
             },
-            DirectorError::NotAllowed { description, .. } => Self::Refused {
+            DirectorError::NotAllowed {
+                method,
+                path,
+                description,
+            } => Self::Refused {
+                asked: format!("{method} {path}"),
                 status: StatusCode::UNAUTHORIZED,
                 code: Some(code::NOT_ALLOWED),
                 description,
             },
-            DirectorError::Unauthenticated { .. } => Self::Refused {
+            DirectorError::Unauthenticated { method, path } => Self::Refused {
+                asked: format!("{method} {path}"),
                 status: StatusCode::UNAUTHORIZED,
                 code: None,
                 description: "the Director did not accept the broker's credentials".to_owned(),

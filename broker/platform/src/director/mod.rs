@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `connection` | how a request is authenticated, sent and its answer sorted |
 //! | `info` | `/info` |
-//! | `deployments` | `/deployments`: list, manifest, deploy, delete |
+//! | `deployments` | `/deployments`: list, manifest, deploy, recreate, delete |
 //! | `errands` | `/deployments/NAME/errands`, and their results |
 //! | `tasks` | `/tasks`: one, many, cancel, result output |
 //! | `events` | the event output of a task |

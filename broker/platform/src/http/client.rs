@@ -1,6 +1,6 @@
 //! Sends requests.
 
-use std::{error::Error, fmt, io, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::StatusCode;
@@ -8,7 +8,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, warn};
 use url::{Host, Url};
 
-use super::{Answer, Call, ClientError, Limits, Repeat, Request, TransportError, Trust};
+use super::{
+    Answer, Call, ClientError, Limits, Repeat, Request, TransportError, Trust, error::tls_error,
+};
 
 /// Idle connections are given up before a server's own limit, so that few requests meet a
 /// connection that is being closed.
@@ -165,7 +167,7 @@ async fn read_start(
 
 fn failed(error: reqwest::Error) -> TransportError {
     let connecting = error.is_connect();
-    let handshake = connecting && comes_from_tls(&error);
+    let handshake = connecting && tls_error(&error).is_some();
     // The address is told by the error that wraps this one.
     let source = Arc::new(error.without_url());
     if handshake {
@@ -175,21 +177,6 @@ fn failed(error: reqwest::Error) -> TransportError {
     } else {
         TransportError::Broken { source }
     }
-}
-
-fn comes_from_tls(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if error.is::<rustls::Error>() {
-            return true;
-        }
-        // An I/O error hides what it wraps from `source`.
-        cause = match error.downcast_ref().and_then(io::Error::get_ref) {
-            Some(wrapped) => Some(wrapped),
-            None => error.source(),
-        };
-    }
-    false
 }
 
 fn may_repeat(repeat: Repeat, outcome: &Result<Answer, TransportError>) -> bool {
@@ -234,6 +221,11 @@ fn report(
             attempt,
             pause_ms,
             "call to the platform is tried again"
+        );
+    } else if error.is_some() {
+        warn!(
+            method,
+            host, path, error, duration_ms, attempt, "call to the platform has failed"
         );
     } else {
         debug!(

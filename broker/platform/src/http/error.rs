@@ -1,6 +1,6 @@
 //! Why there is no answer.
 
-use std::sync::Arc;
+use std::{error::Error, io, sync::Arc};
 
 /// A request got no (complete) answer.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -56,6 +56,20 @@ impl TransportError {
         }
     }
 
+    /// Whether the other side's certificate was refused because nobody who is trusted has signed
+    /// it.
+    pub fn is_unknown_authority(&self) -> bool {
+        let Self::Handshake { source } = self else {
+            return false;
+        };
+        matches!(
+            tls_error(source.as_ref()),
+            Some(rustls::Error::InvalidCertificate(
+                rustls::CertificateError::UnknownIssuer
+            ))
+        )
+    }
+
     /// Whether the request may have reached the other side, and so have taken effect.
     pub fn may_have_been_sent(&self) -> bool {
         match self {
@@ -64,6 +78,22 @@ impl TransportError {
             Self::Broken { .. } | Self::TooSlow { .. } | Self::TooLong { .. } => true,
         }
     }
+}
+
+/// What TLS has said among the causes of an error.
+pub(super) fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        // An I/O error hides what it wraps from `source`.
+        cause = match error.downcast_ref().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
+    }
+    None
 }
 
 /// A client cannot be set up.

@@ -6,7 +6,7 @@ use crate::http::{StatusCode, TransportError, UnreadableAnswer, is_transient};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TokenError {
     /// UAA did not answer.
-    #[error("UAA at `{host}` did not answer")]
+    #[error("UAA at `{host}` did not answer `POST /oauth/token`")]
     NoAnswer {
         /// UAA's host.
         host: String,
@@ -15,7 +15,9 @@ pub enum TokenError {
         source: TransportError,
     },
     /// UAA said no.
-    #[error("UAA at `{host}` gave no token: {status}, `{error}`: `{description}`")]
+    #[error(
+        "UAA at `{host}` refused `POST /oauth/token` with status {status}, `{error}`: `{description}`"
+    )]
     Refused {
         /// UAA's host.
         host: String,
@@ -27,7 +29,7 @@ pub enum TokenError {
         description: String,
     },
     /// UAA's answer holds no token.
-    #[error("the answer of UAA at `{host}` holds no token")]
+    #[error("the answer of UAA at `{host}` to `POST /oauth/token` holds no token")]
     NotUnderstood {
         /// UAA's host.
         host: String,

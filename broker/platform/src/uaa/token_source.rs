@@ -54,6 +54,7 @@ struct Current {
 #[derive(Clone)]
 pub struct Token {
     value: SecretString,
+    scopes: Arc<[String]>,
     /// Counts the tokens of a source, from 1.
     number: u64,
 }
@@ -138,6 +139,11 @@ impl TokenSource {
         Ok(Current {
             token: Token {
                 value: granted.access_token.into(),
+                scopes: granted
+                    .scope
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect(),
                 number,
             },
             renew_at: asked_at.checked_add(usable).unwrap_or(asked_at),
@@ -178,6 +184,11 @@ impl fmt::Debug for TokenSource {
 }
 
 impl Token {
+    /// What the token allows, in UAA's words; nothing where UAA does not tell.
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
     pub(crate) fn header(&self) -> Result<HeaderValue, TokenError> {
         let value = format!("Bearer {}", self.value.expose_secret());
         let mut value = HeaderValue::try_from(value).map_err(|_| TokenError::Unusable)?;
@@ -236,6 +247,9 @@ impl HttpClient {
 struct Granted {
     access_token: String,
     expires_in: Option<u64>,
+    /// Space separated.
+    #[serde(default)]
+    scope: String,
 }
 
 #[derive(Default, Deserialize)]

@@ -1,9 +1,11 @@
-//! Reading from the Cloud Controller.
+//! Reading from the Cloud Controller by version 3 of its API, and how the version is chosen.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use odb_platform::{
     cloud_controller::{
-        CfOperation, CfOperationKind, CfOperationState, CloudController, CloudControllerError,
-        PlanGuid,
+        ApiVersion, CfOperation, CfOperationKind, CfOperationState, CloudController,
+        CloudControllerError, PlanGuid,
     },
     http::{StatusCode, Trust},
     uaa::{Grant, TokenSource},
@@ -11,7 +13,23 @@ use odb_platform::{
 
 use crate::foundation::{Reply, Request, Server, call, limits, uaa};
 
+/// `/` of a Cloud Controller with version 3 alone.
+const V3_ROOT: &str = r#"{"links":{"self":{"href":"https://api"},"cloud_controller_v3":{"href":"https://api/v3","meta":{"version":"3.228.0"}},"cloud_controller_v2":null,"credhub":null}}"#;
+
+/// A Cloud Controller with version 3 alone, and a client of it.
 async fn cloud_controller(
+    uaa: &Server,
+    answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+) -> (Server, CloudController) {
+    client_of(uaa, move |request| match request.target.as_str() {
+        "/" => Reply::ok(V3_ROOT),
+        _ => answer(request),
+    })
+    .await
+}
+
+/// A Cloud Controller that answers so, and a client of it.
+pub(crate) async fn client_of(
     uaa: &Server,
     answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> (Server, CloudController) {
@@ -24,6 +42,17 @@ async fn cloud_controller(
     let tokens = TokenSource::connect(&uaa.url, &trust, grant, limits()).unwrap();
     let client = CloudController::connect(&server.url, &trust, tokens, limits()).unwrap();
     (server, client)
+}
+
+/// The request lines so far, but for the question for the version.
+fn lines(server: &Server) -> Vec<String> {
+    let mut lines = server.lines();
+    assert_eq!(
+        lines.remove(0),
+        "GET /",
+        "the version is asked for once, first"
+    );
+    lines
 }
 
 fn page(next: Option<&str>, total: u64, resources: &str) -> Reply {
@@ -45,6 +74,22 @@ fn instance(guid: &str, last_operation: &str) -> String {
     )
 }
 
+#[tokio::test]
+async fn the_instances_of_several_plans_are_counted_with_one_request() {
+    let uaa = uaa(1199).await;
+    let (server, client) = cloud_controller(&uaa, |_| page(None, 7, "")).await;
+
+    let guids = plans(&["plan-1", "plan-2"]);
+    let total = client.count_all_instances(&call(), &guids).await.unwrap();
+
+    assert_eq!(total, 7);
+    assert_eq!(
+        lines(&server),
+        ["GET /v3/service_instances?service_plan_guids=plan-1%2Cplan-2&per_page=1"]
+    );
+    assert_eq!(client.count_all_instances(&call(), &[]).await.unwrap(), 0);
+}
+
 fn plans(guids: &[&str]) -> Vec<PlanGuid> {
     guids.iter().map(|guid| guid.parse().unwrap()).collect()
 }
@@ -52,16 +97,79 @@ fn plans(guids: &[&str]) -> Vec<PlanGuid> {
 #[tokio::test]
 async fn the_versions_are_told_to_anybody() {
     let uaa = uaa(1199).await;
-    let body = r#"{"links":{"self":{"href":"https://api"},"cloud_controller_v3":{"href":"https://api/v3","meta":{"version":"3.228.0"}},"cloud_controller_v2":null,"credhub":null}}"#;
-    let (server, client) = cloud_controller(&uaa, move |_| Reply::ok(body)).await;
+    let (server, client) = cloud_controller(&uaa, |_| Reply::status(500, "")).await;
 
     let versions = client.api_versions(&call()).await.unwrap();
 
     assert_eq!(
-        (versions.v3.as_deref(), versions.v2),
+        (versions.v3.as_deref(), versions.v2.as_deref()),
         (Some("3.228.0"), None)
     );
+    assert_eq!(versions.spoken().unwrap(), ApiVersion::V3);
     assert_eq!(server.lines(), ["GET /"]);
+    assert!(uaa.seen().is_empty());
+}
+
+#[tokio::test]
+async fn the_version_is_asked_for_once_however_many_questions_follow() {
+    let uaa = uaa(1199).await;
+    let (server, client) = cloud_controller(&uaa, |_| page(None, 0, "")).await;
+
+    let call = call();
+    let asked = [client.clone(), client.clone(), client].map(|client| {
+        let call = call.clone();
+        tokio::spawn(async move { client.plans_of_offering(&call, "x").await })
+    });
+    for asked in asked {
+        asked.await.unwrap().unwrap();
+    }
+
+    assert_eq!(lines(&server).len(), 3);
+}
+
+#[tokio::test]
+async fn a_version_that_could_not_be_learned_is_asked_for_again() {
+    let uaa = uaa(1199).await;
+    let (server, client) = client_of(&uaa, {
+        let broken = AtomicBool::new(true);
+        move |request| match request.target.as_str() {
+            "/" if broken.swap(false, Ordering::Relaxed) => Reply::status(500, "oops"),
+            "/" => Reply::ok(V3_ROOT),
+            "/v2/info" => Reply::status(404, "V2 endpoints disabled"),
+            _ => page(None, 0, ""),
+        }
+    })
+    .await;
+
+    let error = client.plans_of_offering(&call(), "x").await.unwrap_err();
+    assert!(error.to_string().contains("oops"), "{error}");
+    client.plans_of_offering(&call(), "x").await.unwrap();
+
+    assert_eq!(
+        server.lines()[..3],
+        ["GET /", "GET /v2/info", "GET /"],
+        "{:?}",
+        server.lines()
+    );
+}
+
+#[tokio::test]
+async fn a_foundation_with_neither_version_is_told_from_one_that_does_not_answer() {
+    let uaa = uaa(1199).await;
+    let young = V3_ROOT.replace("3.228.0", "3.94.0");
+    let (_server, client) = client_of(&uaa, move |request| match request.target.as_str() {
+        "/" => Reply::ok(young.clone()),
+        // As of today's foundations, which have version 2 switched off.
+        _ => Reply::ok(r#"{"api_version":"","osbapi_version":"2.15"}"#),
+    })
+    .await;
+
+    let error = client.plans_of_offering(&call(), "x").await.unwrap_err();
+
+    assert!(
+        matches!(&error, CloudControllerError::NoUsableVersion { v3: Some(v3), v2: None } if v3 == "3.94.0"),
+        "{error:?}"
+    );
     assert!(uaa.seen().is_empty());
 }
 
@@ -100,7 +208,7 @@ async fn the_plans_of_all_offerings_with_a_catalog_id_are_found_page_by_page() {
         ]
     );
     assert_eq!(
-        server.lines(),
+        lines(&server),
         [
             // A comma in a value is encoded twice.
             "GET /v3/service_offerings?broker_catalog_ids=a%252Cb&per_page=5000",
@@ -108,7 +216,7 @@ async fn the_plans_of_all_offerings_with_a_catalog_id_are_found_page_by_page() {
             "GET /v3/service_plans?page=2&per_page=5000",
         ]
     );
-    let request = &server.seen()[0];
+    let request = &server.seen()[1];
     assert_eq!(request.header("authorization"), "Bearer token-1");
     assert_eq!(request.header("x-vcap-request-id"), "req-1");
 }
@@ -125,7 +233,7 @@ async fn an_offering_that_is_not_there_has_no_plans() {
             .unwrap()
             .is_empty()
     );
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(lines(&server).len(), 1);
 }
 
 #[tokio::test]
@@ -151,7 +259,7 @@ async fn instances_are_counted_plan_by_plan() {
         .map(|(plan, count)| (plan.as_str(), *count))
         .collect();
     assert_eq!(counts, [("plan-1", 7), ("plan-2", 0)]);
-    let mut lines = server.lines();
+    let mut lines = lines(&server);
     lines.sort();
     assert_eq!(
         lines[0],
@@ -202,7 +310,7 @@ async fn many_plans_are_asked_for_in_addresses_of_bounded_length() {
 
     client.instances(&call(), &many).await.unwrap();
 
-    assert_eq!(server.seen().len(), 3);
+    assert_eq!(lines(&server).len(), 3);
     assert!(
         server
             .seen()
@@ -246,7 +354,7 @@ async fn an_expired_token_is_replaced_once() {
         .await
         .unwrap();
 
-    assert_eq!((server.seen().len(), uaa.seen().len()), (2, 2));
+    assert_eq!((lines(&server).len(), uaa.seen().len()), (2, 2));
 }
 
 #[tokio::test]
@@ -273,5 +381,5 @@ async fn a_refusal_is_told_with_code_and_title() {
     );
     assert!(error.to_string().contains("CF-NotAuthorized"));
     assert!(!error.is_transient());
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(lines(&server).len(), 1);
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use odb_platform::director::{
-    Authentication, Cancellation, Config, ConfigName, ConfigType, Deleted, Deployment,
+    Authentication, Cancellation, Config, ConfigId, ConfigName, ConfigType, Deleted, Deployment,
     DeploymentName, DirectorError, Event, Expected, PutConfigError, StepState, TaskFilter, TaskId,
     TaskState,
 };
@@ -484,4 +484,21 @@ async fn a_config_is_deleted_or_was_not_there() {
         server.lines()[0],
         "DELETE /configs?type=odb-operation&name=odb_a1"
     );
+}
+
+#[tokio::test]
+async fn one_version_of_a_config_is_deleted_or_was_not_there() {
+    let calls = AtomicUsize::new(0);
+    let (server, director) = director(move |_| match calls.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::status(204, ""),
+        _ => Reply::status(404, r#"{"code":440012,"description":"Config 7 not found"}"#),
+    })
+    .await;
+    let id: ConfigId = "7".to_owned().try_into().unwrap();
+
+    for found in [Deleted::Yes, Deleted::WasAbsent] {
+        let deleted = director.delete_config_version(&call(), &id).await;
+        assert_eq!(deleted.unwrap(), found);
+    }
+    assert_eq!(server.lines(), ["DELETE /configs/7", "DELETE /configs/7"]);
 }

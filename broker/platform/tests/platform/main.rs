@@ -8,8 +8,10 @@
 )]
 
 mod cloud_controller;
+mod cloud_controller_v2;
 mod director;
 mod foundation;
+mod service_instances_api;
 mod submission;
 mod token;
 mod transport;

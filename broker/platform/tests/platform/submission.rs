@@ -91,6 +91,26 @@ async fn a_delete_is_forced_only_if_wanted() {
 }
 
 #[tokio::test]
+async fn all_vms_are_recreated_without_a_manifest() {
+    let (server, director) = director(|_| started(302, "/tasks/51")).await;
+
+    let task = director
+        .recreate(&call(), &name(), &context())
+        .await
+        .unwrap();
+
+    assert_eq!(task, TaskId::new(51));
+    let request = &server.seen()[0];
+    assert_eq!(
+        request.line(),
+        "PUT /deployments/service-instance_a/jobs/*?fix=true&state=recreate"
+    );
+    assert_eq!(request.header("content-type"), "text/yaml");
+    assert_eq!(request.header("x-bosh-context-id"), context().as_str());
+    assert_eq!(request.body, "");
+}
+
+#[tokio::test]
 async fn an_errand_runs_on_the_instances_that_are_named() {
     let (server, director) = director(|_| started(302, "/tasks/21")).await;
     let errand: ErrandName = "health-check".parse().unwrap();
@@ -192,8 +212,8 @@ async fn a_refusal_is_told_with_code_and_words() {
         .unwrap_err();
 
     assert!(
-        matches!(&error, SubmitError::Refused { status: StatusCode::BAD_REQUEST, code: Some(440_001), description }
-            if description == "Manifest should be a hash"),
+        matches!(&error, SubmitError::Refused { asked, status: StatusCode::BAD_REQUEST, code: Some(440_001), description }
+            if asked == "POST /deployments" && description == "Manifest should be a hash"),
         "{error:?}"
     );
     assert_eq!(server.seen().len(), 1);

@@ -1,0 +1,67 @@
+//! Lists, page by page (`spec/contracts/platform-apis.md`, section 4.1).
+
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+use crate::{
+    cloud_controller::{
+        CloudControllerError,
+        connection::{Connection, MOST_PAGES},
+    },
+    http::Call,
+};
+
+/// The most that the Cloud Controller gives at once.
+const PER_PAGE: &str = "100";
+
+/// One entry of a list.
+#[derive(Deserialize)]
+pub(super) struct Resource<Guid, Entity> {
+    pub(super) metadata: Metadata<Guid>,
+    pub(super) entity: Entity,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Metadata<Guid> {
+    pub(super) guid: Guid,
+}
+
+/// All entries of a list.
+pub(super) async fn list<T: DeserializeOwned>(
+    connection: &Connection,
+    call: &Call,
+    segments: &[&str],
+) -> Result<Vec<T>, CloudControllerError> {
+    let first = connection.address(segments, &[("results-per-page", PER_PAGE)]);
+    let path = first.path().to_owned();
+    let mut next = Some(first);
+    let mut entries = Vec::new();
+    for _ in 0..MOST_PAGES {
+        let Some(url) = next else { return Ok(entries) };
+        let page: Page<T> = connection.read(call, url).await?;
+        entries.extend(page.resources);
+        next = page.next_url.and_then(|link| connection.page(&link));
+    }
+    Err(CloudControllerError::EndlessList { path })
+}
+
+/// How many entries a list has.
+pub(super) async fn count(
+    connection: &Connection,
+    call: &Call,
+    segments: &[&str],
+) -> Result<u64, CloudControllerError> {
+    let url = connection.address(segments, &[("results-per-page", "1")]);
+    let page: Page<IgnoredAny> = connection.read(call, url).await?;
+    Ok(page.total_results)
+}
+
+#[derive(Deserialize)]
+struct Page<T> {
+    total_results: u64,
+    /// Relative.
+    next_url: Option<String>,
+    resources: Vec<T>,
+}

@@ -1,0 +1,98 @@
+//! Lists, page by page (`spec/contracts/platform-apis.md`, section 3.3).
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+use crate::{
+    cloud_controller::{
+        CloudControllerError,
+        connection::{Connection, MOST_PAGES},
+    },
+    http::Call,
+};
+
+/// The most that the Cloud Controller gives at once.
+const PER_PAGE: &str = "5000";
+/// How many ids go into one filter, so that the address stays below what proxies take.
+pub(super) const IDS_PER_FILTER: usize = 100;
+
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// All entries of a list.
+pub(super) async fn list<T: DeserializeOwned>(
+    connection: &Connection,
+    call: &Call,
+    segments: &[&str],
+    filter: (&str, &str),
+) -> Result<Vec<T>, CloudControllerError> {
+    let first = connection.address(segments, &[filter, ("per_page", PER_PAGE)]);
+    let path = first.path().to_owned();
+    let mut next = Some(first);
+    let mut entries = Vec::new();
+    for _ in 0..MOST_PAGES {
+        let Some(url) = next else { return Ok(entries) };
+        let page: Page<T> = connection.read(call, url).await?;
+        entries.extend(page.resources);
+        next = page
+            .pagination
+            .next
+            .and_then(|link| connection.page(&link.href));
+    }
+    Err(CloudControllerError::EndlessList { path })
+}
+
+/// How many entries a list has.
+pub(super) async fn count(
+    connection: &Connection,
+    call: &Call,
+    segments: &[&str],
+    filter: (&str, &str),
+) -> Result<u64, CloudControllerError> {
+    let url = connection.address(segments, &[filter, ("per_page", "1")]);
+    let page: Page<IgnoredAny> = connection.read(call, url).await?;
+    Ok(page.pagination.total_results)
+}
+
+/// A filter's value. The Cloud Controller takes the commas apart and decodes each value once more.
+pub(super) fn values<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
+    let encoded: Vec<_> = values
+        .into_iter()
+        .map(|value| utf8_percent_encode(value, &UNRESERVED).to_string())
+        .collect();
+    encoded.join(",")
+}
+
+#[derive(Deserialize)]
+struct Page<T> {
+    pagination: Pagination,
+    resources: Vec<T>,
+}
+
+#[derive(Deserialize)]
+struct Pagination {
+    total_results: u64,
+    next: Option<Link>,
+}
+
+#[derive(Deserialize)]
+struct Link {
+    href: String,
+}
+
+/// A relationship to one other thing.
+#[derive(Deserialize)]
+pub(super) struct ToOne<Id> {
+    pub(super) data: Related<Id>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Related<Id> {
+    pub(super) guid: Id,
+}

@@ -1,0 +1,104 @@
+//! Reading from the service instances API.
+
+use odb_platform::{
+    http::Trust,
+    service_instances_api::{ListedInstance, ServiceInstancesApi, ServiceInstancesApiError},
+};
+
+use crate::foundation::{Reply, Server, call, everything, limits};
+
+fn api(server: &Server, query: &str, trust: &Trust) -> ServiceInstancesApi {
+    let url = format!("{}/instances{query}", server.url);
+    ServiceInstancesApi::connect(&url, trust, "lister", &"pAssw0rd".into(), limits()).unwrap()
+}
+
+#[tokio::test]
+async fn the_list_is_read_under_its_own_query_and_with_basic_authentication() {
+    let server = Server::start(|_| {
+        Reply::ok(
+            r#"[{"service_instance_id":"one","plan_id":"small","space_guid":"here"},{"service_instance_id":"two","plan_id":"large","more":1}]"#,
+        )
+    })
+    .await;
+
+    let listed = api(&server, "?service=redis", &server.trust())
+        .instances(&call())
+        .await
+        .unwrap();
+
+    let instance = |id: &str, plan: &str, space: Option<&str>| ListedInstance {
+        id: id.to_owned(),
+        plan: plan.to_owned(),
+        space: space.map(str::to_owned),
+    };
+    assert_eq!(
+        listed,
+        [
+            instance("one", "small", Some("here")),
+            instance("two", "large", None)
+        ]
+    );
+    assert_eq!(server.lines(), ["GET /instances?service=redis"]);
+    let seen = &server.seen()[0];
+    assert_eq!(seen.header("authorization"), "Basic bGlzdGVyOnBBc3N3MHJk");
+    assert_eq!(seen.header("x-vcap-request-id"), "req-1");
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_with_its_description_and_without_the_query() {
+    let server = Server::start(|_| Reply::status(403, r#"{"description":"not you"}"#)).await;
+
+    let api = api(&server, "?key=secret", &server.trust());
+    let error = api.instances(&call()).await.unwrap_err();
+
+    let told = everything(&error);
+    assert!(told.contains("403") && told.contains("`not you`"), "{told}");
+    assert!(!told.contains("secret") && !format!("{api:?}").contains("secret"));
+    assert!(!error.is_transient());
+}
+
+#[tokio::test]
+async fn an_authority_that_nobody_trusts_is_told_apart_from_other_trouble() {
+    let server = Server::start(|_| Reply::ok("[]")).await;
+    let mut stranger = rcgen::CertificateParams::default();
+    stranger
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, "a stranger");
+    let stranger = stranger.self_signed(&rcgen::KeyPair::generate().unwrap());
+
+    let error = api(&server, "", &Trust::only(&stranger.unwrap().pem()).unwrap())
+        .instances(&call())
+        .await
+        .unwrap_err();
+
+    assert!(
+        matches!(error, ServiceInstancesApiError::UnknownAuthority { .. }),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_list_of_instances_is_not_understood() {
+    for body in ["{}", r#"[{"service_instance_id":"one"}]"#, "<html>"] {
+        let server = Server::start(move |_| Reply::ok(body)).await;
+
+        let error = api(&server, "", &server.trust())
+            .instances(&call())
+            .await
+            .unwrap_err();
+
+        assert!(
+            matches!(error, ServiceInstancesApiError::NotUnderstood { .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_list_is_an_empty_list() {
+    let server = Server::start(|_| Reply::ok("null")).await;
+
+    let listed = api(&server, "", &server.trust()).instances(&call()).await;
+
+    assert_eq!(listed.unwrap(), []);
+}
