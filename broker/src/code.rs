@@ -35,7 +35,7 @@ codes! {
     DirectorUnreachable = 1101,
     /// The BOSH Director does not accept the configured credentials.
     DirectorCredentials = 1102,
-    /// The Cloud Controller does not answer at start-up, or refuses the configured credentials.
+    /// The Cloud Controller or its UAA does not answer at start-up.
     CloudControllerUnreachable = 1103,
     /// The Cloud Controller offers no API that this broker speaks.
     CloudControllerTooOld = 1104,
@@ -47,6 +47,16 @@ codes! {
     Listen = 1107,
     /// Operations of an earlier process could not be looked up.
     Resume = 1108,
+    /// The adapter does not give the schemas of a plan, or gives some that are of no use.
+    PlanSchemas = 1109,
+    /// The Cloud Controller or its UAA does not accept the configured credentials.
+    CloudControllerCredentials = 1110,
+    /// The BOSH Director is too old for what is configured.
+    DirectorTooOld = 1111,
+    /// The BOSH Director does not let us use its configs, so that less is remembered.
+    ConfigRights = 1112,
+    /// The Cloud Controller does not let us see all service instances, so that quotas count too little.
+    CountingRights = 1113,
 
     /// Wrong or missing credentials.
     Unauthorized = 2001,
@@ -82,6 +92,8 @@ codes! {
     PendingChanges = 2016,
     /// The instance is at another version than its plan, so that it has to be upgraded before it is updated.
     UpgradeFirst = 2017,
+    /// Parameters that the schema of the plan does not allow.
+    InvalidParameters = 2018,
 
     /// The adapter could not be started.
     AdapterStart = 3001,
@@ -104,6 +116,8 @@ codes! {
     OutOfTime = 4003,
     /// The deployment's name belongs to another team of the Director.
     ForeignDeployment = 4004,
+    /// A call to the service instances API failed.
+    ServiceInstancesApi = 4005,
 
     /// The Director could not deploy or delete what it was asked to.
     TaskFailed = 5001,

@@ -6,7 +6,7 @@ use std::{ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
 
 use command_line::{Arguments, Command};
 use on_demand_broker::{
-    api::{AppState, FLUSH, Server, load_tls},
+    api::{AppState, FLUSH, Server},
     code::Code,
     config::{Config, LoadError},
     operations::Lifecycle,
@@ -15,7 +15,7 @@ use on_demand_broker::{
 };
 use tokio::{
     runtime::Runtime,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
 };
 
 /// How long after the end of its grace period the process may hang on to its threads.
@@ -75,38 +75,30 @@ fn serve(config: Config) -> Result<(), Fatal> {
 }
 
 async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
+    let mut signals = Signals::listen()?;
     let lifecycle = Lifecycle::new(runtime.handle().clone());
-    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let Parts { operations, instances } = start_up::start(&config, environment, &lifecycle)
-        .await
-        .map_err(|faults| {
-            for fault in faults {
-                tracing::error!(code = %fault.code(), error = %Chain(&fault), "a start-up check failed");
-            }
-            Fatal
-        })?;
-    let tls = config
-        .broker
-        .tls
-        .as_ref()
-        .map(load_tls)
-        .transpose()
-        .map_err(|error| fatal(Code::Certificate, &error))?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let server =
-        Server::listen(config.broker.listen, tls).map_err(|error| fatal(Code::Listen, &error))?;
-    start_up::resume(&instances, &lifecycle, config.broker.timings).await;
-
-    if config.broker.startup_banner {
-        tracing::info!("on-demand broker {}", env!("CARGO_PKG_VERSION"));
-    }
+    // Dropped half-way, the start takes the adapters that it has asked along.
+    let started = tokio::select! {
+        started = start(&config, &lifecycle) => started?,
+        () = signals.next() => {
+            tracing::info!("stopped before the start was complete");
+            return Ok(());
+        }
+    };
+    let Started {
+        parts,
+        server,
+        scheme,
+    } = started;
     let patience = config.broker.shutdown_timeout;
     let app = AppState {
-        operations,
+        operations: parts.operations,
         lifecycle: lifecycle.clone(),
         credentials: config.broker.credentials,
         request_budget: config.broker.timings.request_budget,
         error_detail: config.broker.error_detail,
+        instance_fetching: config.broker.instance_fetching,
+        organization_and_space: config.broker.organization_and_space,
     };
     let (handle, serving) = server
         .run(app)
@@ -114,17 +106,12 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
     let mut serving = runtime.spawn(serving);
     tracing::info!(address = %config.broker.listen, scheme, "listening");
 
-    let mut terminate =
-        signal(SignalKind::terminate()).map_err(|error| fatal(Code::Internal, &error))?;
-    let mut interrupt =
-        signal(SignalKind::interrupt()).map_err(|error| fatal(Code::Internal, &error))?;
     tokio::select! {
         ended = &mut serving => {
             let error = ended.map_or_else(std::io::Error::other, |ended| ended.err().unwrap_or_else(|| std::io::Error::other("the server has ended")));
             return Err(fatal(Code::Internal, &error));
         }
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = signals.next() => {}
     }
     tracing::info!(patience_s = patience.as_secs(), "shutting down");
     // Closes the listener at once. Idle connections that a client keeps open are not waited for.
@@ -141,4 +128,60 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// A broker that could serve.
+struct Started {
+    parts: Parts,
+    server: Server,
+    scheme: &'static str,
+}
+
+async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal> {
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let mut parts = start_up::start(config, environment, lifecycle)
+        .await
+        .map_err(|faults| {
+            for fault in faults {
+                tracing::error!(code = %fault.code(), error = %Chain(&fault), "a start-up check failed");
+            }
+            Fatal
+        })?;
+    let tls = parts.tls.take();
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let server =
+        Server::listen(config.broker.listen, tls).map_err(|error| fatal(Code::Listen, &error))?;
+    start_up::resume(&parts.instances, lifecycle, config.broker.timings).await;
+
+    if config.broker.startup_banner {
+        tracing::info!("on-demand broker {}", env!("CARGO_PKG_VERSION"));
+    }
+    Ok(Started {
+        parts,
+        server,
+        scheme,
+    })
+}
+
+/// What asks the process to end.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, Fatal> {
+        let listen = |kind| signal(kind).map_err(|error| fatal(Code::Internal, &error));
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }

@@ -1,32 +1,42 @@
 //! The service adapter: an executable that turns plan and parameters into a manifest, and a manifest into bindings.
 //!
-//! Each call is one supervised process in the stdin form of `spec/contracts/adapter-protocol.md` §1.4: own process
-//! group, an environment of a few names, a deadline, a cap on what it may print. A fair semaphore bounds how many
+//! Each call is one supervised process in one of the forms of `spec/contracts/adapter-protocol.md` §1.3 and §1.4: own
+//! process group, an environment of a few names, a deadline, a cap on what it may print. A fair semaphore bounds how many
 //! run; a hanging one takes a single place and keeps nobody else waiting.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `plan` | a plan as adapters get to see it |
+//! | `question` | what is asked, in the form that the adapter takes |
+//! | `process` | one supervised child process |
+//! | `answer`, `fault` | what it printed, understood; why there is no answer |
 
+mod answer;
+mod fault;
+mod plan;
 mod process;
+mod question;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    ffi::OsString,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use odb_adapter_sdk::protocol::{
-    AdapterInput, Binding, CreateBinding, DashboardUrl, DeleteBinding, ExitCode,
-    GenerateDashboardUrl, GenerateManifest, GeneratedManifest, Subcommand,
+    AdapterArguments, AdapterInput, Binding, CreateBinding, DashboardUrl, DeleteBinding, ExitCode,
+    GenerateDashboardUrl, GenerateManifest, GeneratePlanSchemas, GeneratedManifest, PlanSchemas,
+    Subcommand,
 };
-use serde::de::DeserializeOwned;
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout_at},
 };
 
-use crate::{config, telemetry::Redaction};
-use process::{Ended, Unfinished};
+use crate::config::{self, AdapterForm};
+use answer::Answer;
+use question::Question;
+
+pub use fault::AdapterFault;
+pub use plan::plan_for_adapter;
 
 /// What an adapter needs of the broker's environment, beside what the configuration lists.
 const PASSED_ON: &[&str] = &[
@@ -45,80 +55,13 @@ const PASSED_ON: &[&str] = &[
     "no_proxy",
 ];
 
-/// The most of an adapter's own message that a platform user gets to read.
-const MAX_USER_TEXT: usize = 2048;
-
 /// Calls the configured service adapter.
 #[derive(Clone, Debug)]
 pub struct ServiceAdapter {
     program: PathBuf,
+    form: AdapterForm,
     environment: Arc<[(OsString, OsString)]>,
     places: Arc<Semaphore>,
-}
-
-/// Why a call of the adapter gave no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum AdapterFault {
-    /// It could not be started.
-    #[error("could not start the service adapter `{program}` for `{call}`")]
-    Start {
-        /// The executable.
-        program: String,
-        /// The subcommand.
-        call: Subcommand,
-        /// What the operating system says.
-        #[source]
-        source: io::Error,
-    },
-    /// It did not end in time.
-    #[error("the service adapter did not answer `{call}` in time and was stopped")]
-    Hung {
-        /// The subcommand.
-        call: Subcommand,
-    },
-    /// Others kept it from being started in time.
-    #[error(
-        "the service adapter could not be asked for `{call}` in time: as many calls as may were running"
-    )]
-    NoPlace {
-        /// The subcommand.
-        call: Subcommand,
-    },
-    /// It printed without end.
-    #[error("the service adapter printed more than {} MiB for `{call}` and was killed", process::MAX_STDOUT / 1024 / 1024)]
-    TooMuchOutput {
-        /// The subcommand.
-        call: Subcommand,
-    },
-    /// Its output could not be read.
-    #[error("could not read the answer of the service adapter to `{call}`")]
-    Read {
-        /// The subcommand.
-        call: Subcommand,
-        /// What the operating system says.
-        #[source]
-        source: io::Error,
-    },
-    /// It ended with a failure.
-    #[error("the service adapter ended `{call}` with {status}")]
-    Failed {
-        /// The subcommand.
-        call: Subcommand,
-        /// What the exit status means.
-        code: ExitCode,
-        /// The exit status as the operating system has it.
-        status: String,
-        /// What it printed on stdout: its message for the platform user.
-        for_user: Option<String>,
-    },
-    /// It ended well and its answer cannot be understood. What it printed may hold secrets and is not told.
-    #[error("the service adapter's answer to `{call}` is not what the protocol asks for: {fault}")]
-    Answer {
-        /// The subcommand.
-        call: Subcommand,
-        /// What is wrong, by line and column, without a word of the answer.
-        fault: String,
-    },
 }
 
 impl ServiceAdapter {
@@ -136,22 +79,30 @@ impl ServiceAdapter {
             .collect();
         Self {
             program: adapter.path.clone(),
+            form: adapter.form,
             environment: passed_on,
             places: Arc::new(Semaphore::new(timings.adapter_processes)),
         }
     }
 
-    /// Asks for the manifest of a service instance.
+    /// Asks for the manifest of a service instance. In the form of arguments it comes without secrets, configs and
+    /// labels.
     pub async fn generate_manifest(
         &self,
         request: &GenerateManifest,
         deadline: Instant,
     ) -> Result<GeneratedManifest, AdapterFault> {
-        let call = Subcommand::GenerateManifest;
-        let answer = self
-            .call(call, AdapterInput::generate_manifest(request), deadline)
-            .await?;
-        parse(call, &answer)
+        let question = Question::new(
+            self.form,
+            Subcommand::GenerateManifest,
+            || AdapterInput::generate_manifest(request),
+            || AdapterArguments::generate_manifest(request),
+        );
+        let answer = self.ask(question, deadline).await?;
+        match self.form {
+            AdapterForm::Stdin => answer.json(),
+            AdapterForm::Arguments => answer.manifest(),
+        }
     }
 
     /// Asks for the address of the instance's dashboard; `None` when the adapter has none to offer.
@@ -160,13 +111,15 @@ impl ServiceAdapter {
         request: &GenerateDashboardUrl,
         deadline: Instant,
     ) -> Result<Option<String>, AdapterFault> {
-        let call = Subcommand::DashboardUrl;
-        match self
-            .call(call, AdapterInput::dashboard_url(request), deadline)
-            .await
-        {
+        let question = Question::new(
+            self.form,
+            Subcommand::DashboardUrl,
+            || AdapterInput::dashboard_url(request),
+            || AdapterArguments::dashboard_url(request),
+        );
+        match self.ask(question, deadline).await {
             Ok(answer) => {
-                let DashboardUrl { dashboard_url, .. } = parse(call, &answer)?;
+                let DashboardUrl { dashboard_url, .. } = answer.json()?;
                 Ok(Some(dashboard_url).filter(|url| !url.is_empty()))
             }
             Err(AdapterFault::Failed {
@@ -183,11 +136,13 @@ impl ServiceAdapter {
         request: &CreateBinding,
         deadline: Instant,
     ) -> Result<Binding, AdapterFault> {
-        let call = Subcommand::CreateBinding;
-        let answer = self
-            .call(call, AdapterInput::create_binding(request), deadline)
-            .await?;
-        parse(call, &answer)
+        let question = Question::new(
+            self.form,
+            Subcommand::CreateBinding,
+            || AdapterInput::create_binding(request),
+            || AdapterArguments::create_binding(request),
+        );
+        self.ask(question, deadline).await?.json()
     }
 
     /// Asks to take credentials back. What it prints is ignored.
@@ -196,99 +151,53 @@ impl ServiceAdapter {
         request: &DeleteBinding,
         deadline: Instant,
     ) -> Result<(), AdapterFault> {
-        let call = Subcommand::DeleteBinding;
-        self.call(call, AdapterInput::delete_binding(request), deadline)
-            .await?;
+        let question = Question::new(
+            self.form,
+            Subcommand::DeleteBinding,
+            || AdapterInput::delete_binding(request),
+            || AdapterArguments::delete_binding(request),
+        );
+        self.ask(question, deadline).await?;
         Ok(())
     }
 
-    #[tracing::instrument(name = "adapter", skip_all, fields(adapter.call = %call))]
-    async fn call(
+    /// Asks what parameters a plan takes. Nothing has been checked of what it says.
+    pub async fn plan_schemas(
         &self,
-        call: Subcommand,
-        input: AdapterInput,
+        request: &GeneratePlanSchemas,
         deadline: Instant,
-    ) -> Result<Vec<u8>, AdapterFault> {
-        let input = input.to_json().into_bytes();
+    ) -> Result<PlanSchemas, AdapterFault> {
+        let question = Question::new(
+            self.form,
+            Subcommand::GeneratePlanSchemas,
+            || AdapterInput::generate_plan_schemas(request),
+            || AdapterArguments::generate_plan_schemas(request),
+        );
+        self.ask(question, deadline).await?.json()
+    }
+
+    #[tracing::instrument(name = "adapter", skip_all, fields(adapter.call = %question.call))]
+    async fn ask(&self, question: Question, deadline: Instant) -> Result<Answer, AdapterFault> {
+        let call = question.call;
+        let longest_argument = question.longest_argument();
         let Ok(Ok(_place)) = timeout_at(deadline, self.places.acquire()).await else {
             return Err(AdapterFault::NoPlace { call });
         };
         let started = Instant::now();
-        let ended = process::run(
-            &self.program,
-            call.name(),
-            &self.environment,
-            input,
-            deadline,
-        )
-        .await;
+        let ended = process::run(&self.program, question, &self.environment, deadline).await;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         match ended {
             Ok(ended) if ended.status.success() => {
                 tracing::info!(duration_ms, "the service adapter answered");
-                Ok(ended.stdout)
+                Ok(Answer::new(call, ended.stdout))
             }
-            Ok(ended) => Err(failed(call, &ended)),
-            Err(unfinished) => Err(unfinished_call(call, &self.program, unfinished)),
+            Ok(ended) => Err(AdapterFault::failed(call, &ended)),
+            Err(unfinished) => Err(AdapterFault::unfinished(
+                call,
+                &self.program,
+                longest_argument,
+                unfinished,
+            )),
         }
     }
-}
-
-fn failed(call: Subcommand, ended: &Ended) -> AdapterFault {
-    // Killed by a signal there is no code; that is a failure like any other.
-    let code = ended
-        .status
-        .code()
-        .map_or(ExitCode::Failure, ExitCode::from);
-    let text = String::from_utf8_lossy(&ended.stdout);
-    let text: String = text.trim().chars().take(MAX_USER_TEXT).collect();
-    // Where the author says nothing on stderr, this is all the operator has.
-    let mut redaction = Redaction::default();
-    for line in text.lines() {
-        tracing::warn!(adapter.stdout = %redaction.line(line), "the failing service adapter says");
-    }
-    AdapterFault::Failed {
-        call,
-        code,
-        status: ended.status.to_string(),
-        for_user: Some(text).filter(|text| !text.is_empty()),
-    }
-}
-
-fn unfinished_call(call: Subcommand, program: &Path, unfinished: Unfinished) -> AdapterFault {
-    match unfinished {
-        Unfinished::Start(source) => AdapterFault::Start {
-            program: program.display().to_string(),
-            call,
-            source,
-        },
-        Unfinished::Hung => AdapterFault::Hung { call },
-        Unfinished::TooMuchOutput => AdapterFault::TooMuchOutput { call },
-        Unfinished::Read(source) => AdapterFault::Read { call, source },
-    }
-}
-
-fn parse<T: DeserializeOwned>(call: Subcommand, answer: &[u8]) -> Result<T, AdapterFault> {
-    serde_json::from_slice(answer).map_err(|error| {
-        // serde's own words quote what they stumbled over.
-        let fault = match error.classify() {
-            serde_json::error::Category::Eof if answer.is_empty() => "it is empty".to_owned(),
-            serde_json::error::Category::Eof => "it ends too early".to_owned(),
-            serde_json::error::Category::Syntax | serde_json::error::Category::Io => {
-                format!(
-                    "it is not JSON, seen at line {} column {}",
-                    error.line(),
-                    error.column()
-                )
-            }
-            serde_json::error::Category::Data => {
-                format!(
-                    "a value has the wrong type, seen at line {} column {}",
-                    error.line(),
-                    error.column()
-                )
-            }
-        };
-        AdapterFault::Answer { call, fault }
-    })
 }

@@ -16,6 +16,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
+use super::question::Question;
 use crate::telemetry::Redaction;
 
 /// The most that is read of an answer. The largest manifests have some hundred kilobytes.
@@ -69,16 +70,15 @@ impl Drop for Guest {
     }
 }
 
-/// Runs `program` with one argument, feeds it, reads it, and sees it ended by `deadline`.
+/// Runs `program` with what it is asked, reads it, and sees it ended by `deadline`.
 pub(super) async fn run(
     program: &Path,
-    argument: &str,
+    question: Question,
     environment: &[(OsString, OsString)],
-    input: Vec<u8>,
     deadline: Instant,
 ) -> Result<Ended, Unfinished> {
-    let mut guest = spawn(program, argument, environment).map_err(Unfinished::Start)?;
-    let result = match timeout_at(deadline, attend(&mut guest, input)).await {
+    let mut guest = spawn(program, &question, environment).map_err(Unfinished::Start)?;
+    let result = match timeout_at(deadline, attend(&mut guest, question.stdin)).await {
         Ok(result) => result,
         Err(_) => Err(Unfinished::Hung),
     };
@@ -90,17 +90,22 @@ pub(super) async fn run(
 
 fn spawn(
     program: &Path,
-    argument: &str,
+    question: &Question,
     environment: &[(OsString, OsString)],
 ) -> io::Result<Guest> {
+    let stdin = match question.stdin {
+        Some(_) => Stdio::piped(),
+        None => Stdio::null(),
+    };
     let child = Command::new(program)
-        .arg(argument)
+        .arg(question.call.name())
+        .args(&question.arguments)
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir("/")
         .process_group(0)
         .kill_on_drop(true)
-        .stdin(Stdio::piped())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
@@ -111,7 +116,7 @@ fn spawn(
     Ok(Guest { child, group })
 }
 
-async fn attend(guest: &mut Guest, input: Vec<u8>) -> Result<Ended, Unfinished> {
+async fn attend(guest: &mut Guest, input: Option<Vec<u8>>) -> Result<Ended, Unfinished> {
     let stdin = guest.child.stdin.take();
     let stdout = guest.child.stdout.take();
     let stderr = guest.child.stderr.take();
@@ -159,8 +164,8 @@ async fn listen(
 }
 
 /// Writes the input. A child that does not care to read it closes the pipe, which is its right.
-async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
-    if let Some(mut stdin) = stdin {
+async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
+    if let (Some(mut stdin), Some(input)) = (stdin, input) {
         let _ = stdin.write_all(&input).await;
         let _ = stdin.shutdown().await;
     }

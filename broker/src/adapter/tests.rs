@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
-use odb_adapter_sdk::protocol::{ManifestText, Plan};
+use odb_adapter_sdk::protocol::{ManifestText, Plan, RequestParameters, ServiceDeployment};
 use tempfile::TempDir;
 
 use super::*;
@@ -17,7 +17,15 @@ impl Script {
         Self::with_places(body, 4)
     }
 
+    fn with_arguments(body: &str) -> Self {
+        Self::of(body, 4, AdapterForm::Arguments)
+    }
+
     fn with_places(body: &str, adapter_processes: usize) -> Self {
+        Self::of(body, adapter_processes, AdapterForm::Stdin)
+    }
+
+    fn of(body: &str, adapter_processes: usize, form: AdapterForm) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("adapter");
         fs::write(
@@ -29,6 +37,8 @@ impl Script {
         let config = config::Adapter {
             path,
             environment: vec!["LISTED".to_owned()],
+            form,
+            plan_schemas: config::PlanSchemaSupport::Disabled,
         };
         let timings = Timings {
             adapter_processes,
@@ -57,6 +67,17 @@ impl Script {
             .await
     }
 
+    async fn manifest(&self) -> Result<String, AdapterFault> {
+        let deployment = ServiceDeployment::new("service-instance_1", Vec::new(), Vec::new());
+        let (plan, parameters) = (Plan::new(Vec::new()), RequestParameters::default());
+        let request = GenerateManifest::new(deployment, plan, parameters);
+        let answer = self
+            .adapter
+            .generate_manifest(&request, Instant::now() + LONG)
+            .await?;
+        Ok(answer.manifest.into_string())
+    }
+
     fn file(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
@@ -78,6 +99,60 @@ async fn an_answer_is_understood_and_the_question_arrives_on_stdin() {
     let question: serde_json::Value = serde_json::from_str(&script.file("question")).unwrap();
     assert_eq!(question["dashboard_url"]["instance_id"], "i1");
     assert_eq!(question["generate_manifest"]["plan"], "");
+}
+
+#[tokio::test]
+async fn in_argument_form_the_question_is_on_the_command_line_and_stdin_is_empty() {
+    let script = Script::with_arguments(
+        "cat > stdin; printf '%s\n' \"$@\" > arguments; echo '{\"dashboard_url\":\"https://d\"}'",
+    );
+    let answer = script.dashboard(LONG).await.unwrap();
+    assert_eq!(answer.as_deref(), Some("https://d"));
+    let plan = r#"{"properties":{},"lifecycle_errands":{},"instance_groups":[]}"#;
+    assert_eq!(
+        script.file("arguments"),
+        format!("dashboard-url\ni1\n{plan}\nname: x\n\n")
+    );
+    assert_eq!(script.file("stdin"), "");
+}
+
+#[tokio::test]
+async fn in_argument_form_a_manifest_is_bare() {
+    let script = Script::with_arguments("echo 'name: service-instance_1 # bare'");
+    let manifest = script.manifest().await.unwrap();
+    assert_eq!(manifest, "name: service-instance_1 # bare\n");
+}
+
+#[tokio::test]
+async fn in_argument_form_nothing_and_noise_are_no_manifest() {
+    for body in ["true", "echo", "printf '\\377hunter2'"] {
+        let fault = Script::with_arguments(body).manifest().await.unwrap_err();
+        assert!(
+            matches!(fault, AdapterFault::Answer { .. }),
+            "{body}: {fault}"
+        );
+        assert!(!fault.to_string().contains("hunter2"), "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn an_argument_that_the_system_does_not_take_is_told_with_the_way_out() {
+    let script = Script::with_arguments("echo '{\"dashboard_url\":\"https://d\"}'");
+    let manifest = ManifestText::from(format!("name: {}", "x".repeat(128 * 1024)));
+    let request = GenerateDashboardUrl::new("i1", Plan::new(Vec::new()), manifest);
+
+    let fault = script
+        .adapter
+        .dashboard_url(&request, Instant::now() + LONG)
+        .await
+        .unwrap_err();
+
+    let told = fault.to_string();
+    assert!(
+        matches!(fault, AdapterFault::ArgumentsTooLong { longest, .. } if longest == 128 * 1024 + 6),
+        "{fault:?}"
+    );
+    assert!(told.contains("`broker.use_stdin`"), "{told}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use odb_platform::http::Deadline;
 use tracing::Instrument;
 
-use super::{AppState, health, refusal::Refusal};
+use super::{AppState, health, originator::Originator, refusal::Refusal};
 use crate::{ids::RequestId, operations::RequestContext};
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
@@ -56,6 +56,8 @@ pub(super) async fn attend(
         .iter()
         .find_map(|name| text(request.headers().get(*name)))
         .unwrap_or_default();
+    let originator = Originator::of(request.headers());
+    let known = originator.as_ref().ok();
     let method = request.method().clone();
     let path = request.path().to_owned();
     let span = tracing::info_span!(
@@ -64,8 +66,16 @@ pub(super) async fn attend(
         instance.id = instance_of(&path),
         correlation.id = %correlation,
         request.identity = text(identity.as_ref()).unwrap_or_default(),
+        originator.platform = known.map_or("", |known| &known.platform),
+        originator.user = known.map_or("", |known| &known.user),
     );
+    let is_unreadable = originator.is_err();
     async move {
+        if is_unreadable {
+            tracing::warn!(
+                "the platform's originating identity cannot be understood, it is ignored"
+            );
+        }
         // The work has a deadline of its own; what this ends is a body that trickles in.
         let patience = deadline.instant() + ANSWER_GRACE;
         let mut response = match tokio::time::timeout_at(patience, next.call(request)).await {
@@ -130,6 +140,13 @@ fn is_admitted(request: &ServiceRequest) -> bool {
     app.credentials.admit(&given[..colon], &given[colon + 1..])
 }
 
+/// The answer to a method that a path does not know.
+pub(super) fn wrong_method(
+    allowed: &'static str,
+) -> std::future::Ready<Result<HttpResponse, Refusal>> {
+    std::future::ready(Err(Refusal::wrong_method(allowed)))
+}
+
 /// The answer to a path that nobody serves.
 pub(super) async fn no_such_path() -> Result<HttpResponse, Refusal> {
     Err(Refusal::no_such_path())
@@ -141,7 +158,9 @@ fn milliseconds(duration: Duration) -> u64 {
 
 /// The service instance that a path is about.
 fn instance_of(path: &str) -> &str {
-    path.strip_prefix("/v2/service_instances/")
+    ["/v2/service_instances/", "/mgmt/service_instances/"]
+        .iter()
+        .find_map(|prefix| path.strip_prefix(prefix))
         .and_then(|rest| rest.split('/').next())
         .unwrap_or_default()
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::{
     code::Code,
     ids::InvalidId,
+    offering::InvalidParameters,
     telemetry::{Chain, redact},
 };
 
@@ -87,6 +88,15 @@ impl Refusal {
 
     pub(super) fn malformed(for_user: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, Code::MalformedRequest, for_user)
+    }
+
+    pub(super) fn invalid_parameters(error: InvalidParameters) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            Code::InvalidParameters,
+            format!("The parameters do not fit the plan: {error}."),
+        )
+        .because(error)
     }
 
     pub(super) fn invalid_id(what: &str, error: InvalidId) -> Self {
@@ -174,8 +184,20 @@ impl Refusal {
         )
     }
 
+    /// With something that the user is told before all the rest.
+    pub(super) fn told_first(self, text: &str) -> Self {
+        Self {
+            for_user: format!("{text} {}", self.for_user),
+            ..self
+        }
+    }
+
     pub(super) fn with_code(self, code: Code) -> Self {
         Self { code, ..self }
+    }
+
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
     }
 
     fn log(&self) {

@@ -15,9 +15,9 @@ use actix_web::{
 };
 use rustls::ServerConfig;
 
-use super::{edge, health, incoming, osb};
+use super::{edge, health, incoming, management, osb};
 use crate::{
-    config::{BasicCredentials, ErrorDetail},
+    config::{BasicCredentials, ErrorDetail, InstanceFetching, OrganizationAndSpace},
     operations::{Lifecycle, Operations},
 };
 
@@ -46,6 +46,10 @@ pub struct AppState {
     pub request_budget: Duration,
     /// How much of an error users see.
     pub error_detail: ErrorDetail,
+    /// Whether platforms may ask what an instance is.
+    pub instance_fetching: InstanceFetching,
+    /// Whether an order has to say for which organization and space it is.
+    pub organization_and_space: OrganizationAndSpace,
 }
 
 /// The address cannot be listened on.
@@ -86,6 +90,7 @@ impl Server {
                 .wrap(from_fn(edge::attend))
                 .service(health::health)
                 .service(osb::scope())
+                .service(management::scope())
                 .default_service(web::to(edge::no_such_path))
         })
         .workers(WORKERS)

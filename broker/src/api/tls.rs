@@ -110,3 +110,53 @@ fn not_pem(file: &Path) -> CertificateError {
         file: file.display().to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A certificate that is good until then, and a key; the certificate's own unless said otherwise.
+    fn files(folder: &Path, until: i32, key: Option<&rcgen::KeyPair>) -> TlsFiles {
+        let own = rcgen::KeyPair::generate().unwrap();
+        let mut parameters = rcgen::CertificateParams::new(["broker.example".to_owned()]).unwrap();
+        parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        parameters.not_after = rcgen::date_time_ymd(until, 1, 1);
+        let certificate = parameters.self_signed(&own).unwrap();
+        let files = TlsFiles {
+            certificate: folder.join("broker.crt"),
+            key: folder.join("broker.key"),
+        };
+        std::fs::write(&files.certificate, certificate.pem()).unwrap();
+        std::fs::write(&files.key, key.unwrap_or(&own).serialize_pem()).unwrap();
+        files
+    }
+
+    #[test]
+    fn a_certificate_is_good_until_its_day() {
+        let folder = tempfile::tempdir().unwrap();
+
+        assert!(load_tls(&files(folder.path(), 2999, None)).is_ok());
+
+        let error = load_tls(&files(folder.path(), 2021, None)).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("broker.crt"), "{told}");
+        assert!(
+            told.contains("expired on Jan  1") && told.contains("2021"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_key_that_is_another_certificates_is_told_with_both_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = rcgen::KeyPair::generate().unwrap();
+
+        let error = load_tls(&files(folder.path(), 2999, Some(&other))).unwrap_err();
+
+        let told = error.to_string();
+        assert!(
+            told.contains("broker.crt") && told.contains("broker.key"),
+            "{told}"
+        );
+    }
+}

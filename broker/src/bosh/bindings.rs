@@ -28,15 +28,16 @@ pub struct BindingOrder {
     pub deadline: Deadline,
 }
 
-/// What an adapter needs to know of a running instance.
-struct Topology {
+/// An instance that can be bound: what an adapter needs to know of it.
+#[derive(Debug)]
+pub struct Bindable {
     manifest: ManifestText,
     vms: BoshVms,
 }
 
 impl Instances {
-    /// Makes credentials.
-    pub async fn bind(&self, order: &BindingOrder) -> Result<Binding, Fault> {
+    /// Looks at the instance that credentials are asked for.
+    pub async fn find_bindable(&self, order: &BindingOrder) -> Result<Bindable, Fault> {
         // While it comes or goes there is nothing to bind to; an update leaves it usable.
         if let Some(Known { snapshot, .. }) = self.drivers.known(&order.instance)
             && snapshot.is_in_progress()
@@ -44,11 +45,15 @@ impl Instances {
         {
             return Err(Fault::Busy);
         }
-        let topology = self.topology(order).await?;
+        self.topology(order).await
+    }
+
+    /// Makes credentials.
+    pub async fn bind(&self, order: &BindingOrder, instance: Bindable) -> Result<Binding, Fault> {
         let request = CreateBinding::new(
             order.binding.as_str(),
-            topology.vms,
-            topology.manifest,
+            instance.vms,
+            instance.manifest,
             order.parameters.clone(),
         );
         Ok(self
@@ -59,11 +64,11 @@ impl Instances {
 
     /// Takes credentials back.
     pub async fn unbind(&self, order: &BindingOrder) -> Result<(), Fault> {
-        let topology = self.topology(order).await?;
+        let instance = self.topology(order).await?;
         let request = DeleteBinding::new(
             order.binding.as_str(),
-            topology.vms,
-            topology.manifest,
+            instance.vms,
+            instance.manifest,
             order.parameters.clone(),
         );
         Ok(self
@@ -72,7 +77,7 @@ impl Instances {
             .await?)
     }
 
-    async fn topology(&self, order: &BindingOrder) -> Result<Topology, Fault> {
+    async fn topology(&self, order: &BindingOrder) -> Result<Bindable, Fault> {
         let call = Call::until(order.deadline).with_request_id(order.request.as_str());
         let name = deployment(&order.instance);
         let director = &self.neighbours.director;
@@ -89,6 +94,6 @@ impl Instances {
             .vms(&call, &name)
             .await
             .map_err(Fault::director("list the instance's VMs"))?;
-        Ok(Topology { manifest, vms })
+        Ok(Bindable { manifest, vms })
     }
 }

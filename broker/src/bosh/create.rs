@@ -4,8 +4,8 @@ use odb_platform::director::Deployment;
 use serde_json::{Map, Value};
 
 use super::{
-    Fault, Instances, OperationKind, Order, Outcome, Started, StoredMarker, deployment,
-    hand_over::HandOver,
+    Fault, Instances, Marker, OperationKind, Order, Started, StoredMarker, deployment,
+    hand_over::HandOver, in_flight::InFlight,
 };
 
 /// What there is under an ordered id.
@@ -44,7 +44,20 @@ impl Instances {
             return Err(Fault::Foreign);
         }
         let is_absent = matches!(deployed, Deployment::Absent);
-        let Some(stored) = stored? else {
+        let is_same = |marker: &Marker| {
+            marker.operation == OperationKind::Create && marker.digest.matches(order.identity())
+        };
+        let stored = match self.in_flight(&call, &order.instance, stored?).await? {
+            InFlight::OnItsWay { stored, started } if is_same(&stored.marker) => {
+                return Ok(Found::InProgress(started));
+            }
+            InFlight::OnItsWay { stored, .. } if stored.marker.operation.deletes() => {
+                return Err(Fault::Busy);
+            }
+            InFlight::OnItsWay { .. } => return Err(Fault::Taken),
+            InFlight::AtRest(stored) => stored,
+        };
+        let Some(stored) = stored else {
             return if !is_absent {
                 Err(Fault::Taken)
             } else if self.is_in_progress_here(&order.instance) {
@@ -53,27 +66,19 @@ impl Instances {
                 Ok(Found::Vacant(Vacancy { before: None }))
             };
         };
-        let marker = &stored.marker;
-        let same =
-            marker.operation == OperationKind::Create && marker.digest.matches(order.identity());
-        match &marker.outcome {
-            None => match self.started_before(&call, &order.instance, &stored).await? {
-                Some(started) if same => Ok(Found::InProgress(started)),
-                Some(_) if marker.operation.deletes() => Err(Fault::Busy),
-                None if is_absent => Ok(Found::Vacant(Vacancy {
-                    before: Some(Box::new(stored)),
-                })),
-                Some(_) | None => Err(Fault::Taken),
-            },
-            // Without its deployment a marker tells of an instance that somebody removed behind our back.
-            Some(_) if is_absent => Ok(Found::Vacant(Vacancy {
+        // Without its deployment a marker tells of an instance that somebody removed behind our back, or that never was.
+        if is_absent {
+            return Ok(Found::Vacant(Vacancy {
                 before: Some(Box::new(stored)),
-            })),
-            Some(Outcome::Succeeded(_)) if same => Ok(Found::Completed {
-                dashboard_url: stored.marker.dashboard_url,
-                labels: stored.marker.labels,
+            }));
+        }
+        let marker = stored.marker;
+        match &marker.outcome {
+            Some(outcome) if outcome.is_success() && is_same(&marker) => Ok(Found::Completed {
+                dashboard_url: marker.dashboard_url,
+                labels: marker.labels,
             }),
-            Some(_) => Err(Fault::Taken),
+            Some(_) | None => Err(Fault::Taken),
         }
     }
 

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 
 use super::{
     Fault, Instances, OperationKind, Order, Started, StoredMarker, config_name, deployment,
-    unfinished_of,
+    in_flight::InFlight, unfinished_of,
 };
 use crate::{
     config::BoshConfigs,
@@ -38,7 +38,7 @@ impl Instances {
         instance: &InstanceId,
     ) -> Result<Option<PlanId>, Fault> {
         let stored = self.neighbours.markers.read(call, instance).await?;
-        Ok(stored.map(|stored| stored.marker.plan))
+        Ok(stored.map(|stored| stored.marker.settled_plan().clone()))
     }
 
     /// Makes sure that there is such an instance.
@@ -87,19 +87,18 @@ impl Instances {
             Deployment::NeverDeployed if unfinished.is_empty() => return Err(Fault::NotFound),
             Deployment::NeverDeployed => return Err(Fault::Busy),
         };
-        if let Some(stored) = stored
-            .as_ref()
-            .filter(|stored| stored.marker.outcome.is_none())
-            && let Some(started) = self.started_before(call, &order.instance, stored).await?
-        {
-            let same =
-                stored.marker.operation == kind && stored.marker.digest.matches(order.identity());
-            return if same {
-                Ok(Current::SameInProgress(started))
-            } else {
-                Err(Fault::Busy)
-            };
-        }
+        let stored = match self.in_flight(call, &order.instance, stored).await? {
+            InFlight::OnItsWay { stored, started } => {
+                let marker = &stored.marker;
+                let same = marker.operation == kind && marker.digest.matches(order.identity());
+                return if same {
+                    Ok(Current::SameInProgress(started))
+                } else {
+                    Err(Fault::Busy)
+                };
+            }
+            InFlight::AtRest(stored) => stored,
+        };
         if !unfinished.is_empty() || self.is_in_progress_here(&order.instance) {
             return Err(Fault::Busy);
         }

@@ -4,20 +4,23 @@ use std::collections::BTreeMap;
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_platform::{
-    director::{ContextId, Deployment, DirectorError, SubmitError},
-    http::StatusCode,
+    director::{ContextId, Deployment, DeploymentName, SubmitError, Task, TaskId},
+    http::{Call, StatusCode},
 };
 use serde_json::Map;
 
 use super::{
-    Fault, Instances, OperationKind, Order, Started, StoredMarker, WriteMarkerError, deployment,
-    errands, force,
+    Fault, Instances, Known, OperationKind, Order, Started, StoredMarker, WriteMarkerError,
+    deployment, errands, force,
     hand_over::HandOver,
+    in_flight::{InFlight, UNKNOWN_TASK, started},
     leftovers,
-    marker::{Marker, NewMarker},
+    marker::{CutShort, Marker, NewMarker},
+    of_context,
+    operation::{Begun, Operation},
     unfinished_of,
 };
-use crate::{config::BoshConfigs, ids::PlanId};
+use crate::ids::PlanId;
 
 /// Whether a delete goes on after a failing errand or an unresponsive VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,62 +49,196 @@ pub enum Deleted {
     WasAbsent,
 }
 
+/// What is there to be deleted.
+enum Deployed {
+    /// A deployment that has been deployed.
+    Yes,
+    /// A deployment none of whose deploys has succeeded.
+    Never,
+    /// None.
+    Absent,
+}
+
 impl Instances {
-    /// Runs the plan's errands and deletes the instance, then whatever it leaves behind.
+    /// Runs the plan's errands and deletes the instance, then whatever it leaves behind. What is being created is stopped
+    /// first.
     pub async fn delete(&self, order: &Order, insistence: Insistence) -> Result<Deleted, Fault> {
+        match self.try_to_delete(order, insistence.kind()).await {
+            // What was to be cut short has just ended.
+            Err(Fault::Marker(WriteMarkerError::Overtaken)) => {
+                match self.try_to_delete(order, insistence.kind()).await {
+                    Err(Fault::Marker(WriteMarkerError::Overtaken)) => Err(Fault::Busy),
+                    deleted => deleted,
+                }
+            }
+            deleted => deleted,
+        }
+    }
+
+    async fn try_to_delete(&self, order: &Order, kind: OperationKind) -> Result<Deleted, Fault> {
         let call = order.call();
-        let director = &self.neighbours.director;
         let name = deployment(&order.instance);
         let unfinished = unfinished_of(&name);
-        let (deployed, stored, unfinished) = tokio::join!(
-            director.deployment(&call, &name),
+        let (stored, unfinished) = tokio::join!(
             self.neighbours.markers.read(&call, &order.instance),
-            director.tasks(&call, &unfinished)
+            self.neighbours.director.tasks(&call, &unfinished)
         );
-        let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
         let stored = stored?;
         let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
 
-        if let Some(stored) = stored
-            .as_ref()
-            .filter(|stored| stored.marker.outcome.is_none())
-            && let Some(started) = self.started_before(&call, &order.instance, stored).await?
+        if let Some(stored) = &stored
+            && stored.marker.outcome.is_none()
+            && stored.marker.operation == OperationKind::Create
+            && !self.never_began(&order.instance, &stored.marker)
         {
-            return if stored.marker.operation.deletes() {
-                Ok(Deleted::Started(started))
-            } else {
-                Err(Fault::Busy)
-            };
+            let context = stored.marker.context.clone();
+            let started = self.cut_short(order, kind, context, &unfinished, Some(stored));
+            return started.await.map(Deleted::Started);
         }
-        if let Some(known) = self.drivers.known(&order.instance)
-            && known.snapshot.is_in_progress()
+        let stored = match self.in_flight(&call, &order.instance, stored).await? {
+            InFlight::OnItsWay { stored, started } if stored.marker.operation.deletes() => {
+                return Ok(Deleted::Started(started));
+            }
+            InFlight::OnItsWay { .. } => return Err(Fault::Busy),
+            InFlight::AtRest(stored) => stored,
+        };
+        if let Some(Known { snapshot, started }) = self.drivers.known(&order.instance)
+            && snapshot.is_in_progress()
         {
-            return match known.started {
-                Some(started) if known.snapshot.kind.deletes() => Ok(Deleted::Started(started)),
-                Some(_) | None => Err(Fault::Busy),
+            return match (snapshot.kind, snapshot.context, started) {
+                (OperationKind::Create, Some(context), _) => {
+                    let before = stored.as_ref();
+                    let started = self.cut_short(order, kind, context, &unfinished, before);
+                    started.await.map(Deleted::Started)
+                }
+                (kind, _, Some(started)) if kind.deletes() => Ok(Deleted::Started(started)),
+                _ => Err(Fault::Busy),
             };
         }
         if !unfinished.is_empty() {
             return Err(Fault::Busy);
         }
-        let errands = match deployed {
-            Deployment::ForeignTeam => return Err(Fault::Foreign),
-            Deployment::Absent => return self.remove_leftovers(order).await,
-            // Errands need something that was deployed once.
-            Deployment::NeverDeployed => Vec::new(),
-            Deployment::Deployed(_) => self.errands_before_delete(&order.plan),
+        let errands = match self.deployed(&call, &name, stored.as_ref()).await? {
+            Deployed::Yes => self.errands_before_delete(&order.plan),
+            Deployed::Never => Vec::new(),
+            Deployed::Absent => return self.remove_leftovers(order).await,
         };
         match self
-            .start_delete(order, insistence.kind(), errands, stored.as_ref())
+            .start_delete(order, kind, errands, stored.as_ref())
             .await
         {
-            // Somebody else deleted it in between.
+            Err(
+                fault @ Fault::Submit(SubmitError::Refused {
+                    status: StatusCode::NOT_FOUND,
+                    ..
+                }),
+            ) if self.is_gone(&call, &name).await? => {
+                tracing::debug!(error = %fault, "somebody else has deleted it");
+                self.remove_leftovers(order).await
+            }
             Err(Fault::Submit(SubmitError::Refused {
-                status: StatusCode::NOT_FOUND,
+                status: StatusCode::UNAUTHORIZED,
+                code: Some(_),
                 ..
-            })) => self.remove_leftovers(order).await,
+            })) => Err(Fault::Foreign),
             started => started.map(Deleted::Started),
         }
+    }
+
+    /// Whether there is something to run errands on. The Director is asked only where the marker does not tell: it refuses
+    /// what it is asked to do with a deployment that somebody has removed.
+    async fn deployed(
+        &self,
+        call: &Call,
+        name: &DeploymentName,
+        stored: Option<&StoredMarker>,
+    ) -> Result<Deployed, Fault> {
+        let told = stored.map(|stored| (stored.marker.operation, &stored.marker.outcome));
+        match told {
+            Some((kind, Some(_))) if !kind.deletes() && kind != OperationKind::Create => {
+                return Ok(Deployed::Yes);
+            }
+            Some((OperationKind::Create, Some(outcome))) if outcome.is_success() => {
+                return Ok(Deployed::Yes);
+            }
+            Some(_) | None => {}
+        }
+        let found = self.neighbours.director.deployment(call, name).await;
+        match found.map_err(Fault::director("look the deployment up"))? {
+            Deployment::Deployed(_) => Ok(Deployed::Yes),
+            Deployment::NeverDeployed => Ok(Deployed::Never),
+            Deployment::Absent => Ok(Deployed::Absent),
+            Deployment::ForeignTeam => Err(Fault::Foreign),
+        }
+    }
+
+    /// Whether the Director itself says so: a path that somebody on the way does not know is no missing deployment.
+    async fn is_gone(&self, call: &Call, name: &DeploymentName) -> Result<bool, Fault> {
+        let found = self.neighbours.director.deployment(call, name).await;
+        let found = found.map_err(Fault::director("look the deployment up"))?;
+        Ok(matches!(found, Deployment::Absent))
+    }
+
+    /// Remembers the delete in place of the create and has its driver do all the rest: cancel what runs, wait for its end,
+    /// delete what is there then. From here on a restart resumes the delete.
+    async fn cut_short(
+        &self,
+        order: &Order,
+        kind: OperationKind,
+        context: ContextId,
+        unfinished: &[Task],
+        before: Option<&StoredMarker>,
+    ) -> Result<Started, Fault> {
+        let call = order.call();
+        let first_task = self.first_task(&call, order, &context, unfinished).await?;
+        let mut marker = self.delete_marker(order, kind, self.errands_before_delete(&order.plan));
+        marker.cuts_short = Some(CutShort {
+            context,
+            first_task,
+        });
+        let before = before.map(|stored| &stored.id);
+        let stored = self.remember(order, &marker, before).await?;
+        tracing::info!(
+            bosh.task.id = first_task.number(),
+            "the creation is cut short"
+        );
+        let started = started(&order.instance, &marker, first_task);
+        let operation = Operation {
+            begun: Begun::Here,
+            ..Operation::of_marker(&order.instance, &marker, stored, None)
+        };
+        self.drivers
+            .start(&self.neighbours, operation, Some(started.clone()));
+        Ok(started)
+    }
+
+    /// The task that an operation began with, as far as anybody knows.
+    async fn first_task(
+        &self,
+        call: &Call,
+        order: &Order,
+        context: &ContextId,
+        unfinished: &[Task],
+    ) -> Result<TaskId, Fault> {
+        if let Some(Known { snapshot, .. }) = self.drivers.known(&order.instance)
+            && snapshot.context.as_ref() == Some(context)
+            && let Some(task) = snapshot.first_task
+        {
+            return Ok(task);
+        }
+        let here = |task: &&Task| task.context.as_ref() == Some(context);
+        if let Some(task) = unfinished.iter().find(here) {
+            return Ok(task.id);
+        }
+        let tasks = self
+            .neighbours
+            .director
+            .tasks(call, &of_context(context))
+            .await
+            .map_err(Fault::director("list the tasks of an operation"))?;
+        Ok(tasks
+            .first()
+            .map_or_else(|| TaskId::new(UNKNOWN_TASK), |task| task.id))
     }
 
     /// A plan that is gone from the configuration has no errands any more.
@@ -120,17 +257,7 @@ impl Instances {
         before: Option<&StoredMarker>,
     ) -> Result<Started, Fault> {
         let first = errands.first().cloned();
-        let marker = Marker::new(NewMarker {
-            offering: self.offering.id.clone(),
-            plan: order.plan.clone(),
-            operation: kind,
-            context: ContextId::random(),
-            request: order.request.clone(),
-            errands,
-            digest: order.digest(),
-            dashboard_url: None,
-            labels: Map::new(),
-        });
+        let marker = self.delete_marker(order, kind, errands);
         let context = marker.context.clone();
         let hand_over = HandOver {
             order,
@@ -151,22 +278,30 @@ impl Instances {
         .await
     }
 
+    fn delete_marker(
+        &self,
+        order: &Order,
+        kind: OperationKind,
+        errands: Vec<LifecycleErrand>,
+    ) -> Marker {
+        Marker::new(NewMarker {
+            offering: self.offering.id.clone(),
+            plan: order.plan.clone(),
+            operation: kind,
+            context: ContextId::random(),
+            request: order.request.clone(),
+            errands,
+            digest: order.digest(),
+            dashboard_url: None,
+            labels: Map::new(),
+        })
+    }
+
+    /// The deployment is not there; nothing else of the instance shall be, either.
     async fn remove_leftovers(&self, order: &Order) -> Result<Deleted, Fault> {
-        let call = order.call();
-        if self.neighbours.configs == BoshConfigs::Enabled {
-            leftovers::delete_configs(
-                &self.neighbours.director,
-                &call,
-                &deployment(&order.instance),
-            )
+        leftovers::remove(&self.neighbours, &order.call(), &order.instance)
             .await
-            .map_err(Fault::director("delete the instance's configs"))?;
-        }
-        match self.neighbours.markers.delete(&call, &order.instance).await {
-            // Whoever may not delete a marker could not write one.
-            Ok(()) | Err(DirectorError::NotAllowed { .. }) => {}
-            Err(error) => return Err(Fault::Marker(WriteMarkerError::Director(error))),
-        }
+            .map_err(|source| Fault::Leftovers { source })?;
         self.drivers.forget(&order.instance);
         Ok(Deleted::WasAbsent)
     }

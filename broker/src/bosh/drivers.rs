@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    future::Future,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -9,11 +10,14 @@ use tokio::{runtime::Handle, sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Neighbours, Started,
+    Neighbours, Presence, PresenceKind, Started,
     driver::Driver,
     operation::{Operation, Snapshot, SnapshotState},
 };
-use crate::ids::{InstanceId, PlanId};
+use crate::{
+    config::Timings,
+    ids::{InstanceId, PlanId},
+};
 
 /// Ended operations are swept out when there are more than this.
 const SWEEP_ABOVE: usize = 1024;
@@ -34,6 +38,8 @@ struct Entry {
     /// The answer that the request got, for its identical repeat.
     started: Option<Started>,
     since: Instant,
+    /// When it was first noticed that the operation has ended.
+    ended: Option<Instant>,
     /// Stops the driver when a later operation takes its place.
     cancelled: CancellationToken,
 }
@@ -93,9 +99,31 @@ impl Drivers {
         let first = snapshot.borrow().clone();
         let cancelled = self.insert(instance, Phase::Driven, plan, started, snapshot, neighbours);
         self.runtime.spawn(async move {
-            cancelled.run_until_cancelled(driver.run()).await;
+            let driving = Box::pin(driver.run());
+            cancelled.run_until_cancelled(driving).await;
         });
         first
+    }
+
+    /// Starts driving what nobody here is at. Who does not hold the instance's lock may be late with what was read: an
+    /// operation that is being handed over, or driven, stays as it is.
+    pub(super) fn take_over(&self, neighbours: &Arc<Neighbours>, operation: Operation) -> Snapshot {
+        match self.at_work(&operation.instance, &neighbours.timings) {
+            Some(at_work) => at_work,
+            None => self.start(neighbours, operation, None),
+        }
+    }
+
+    /// What is being done with an instance. A hand-over that takes longer than any request has was cut off.
+    fn at_work(&self, instance: &InstanceId, timings: &Timings) -> Option<Snapshot> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entries.get(instance)?;
+        let is_alive = match entry.phase {
+            Phase::HandingOver => entry.since.elapsed() < timings.request_budget * 2,
+            Phase::Driven => entry.snapshot.has_changed().is_ok(),
+        };
+        let snapshot = entry.snapshot.borrow();
+        (is_alive && snapshot.is_in_progress()).then(|| snapshot.clone())
     }
 
     /// What is known of the instance's latest operation without asking anybody.
@@ -114,14 +142,33 @@ impl Drivers {
         })
     }
 
-    /// The instances that are here after their latest operation, or will be.
-    pub(super) fn present(&self) -> Vec<(InstanceId, PlanId)> {
+    /// Tells of every step of an instance's latest operation.
+    pub(super) fn watch(&self, instance: &InstanceId) -> Option<watch::Receiver<Snapshot>> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries
-            .iter()
-            .filter(|(_, entry)| entry.snapshot.borrow().leaves_an_instance())
-            .filter_map(|(instance, entry)| Some((instance.clone(), entry.plan.clone()?)))
-            .collect()
+        Some(entries.get(instance)?.snapshot.clone())
+    }
+
+    /// Runs something beside the drivers, as long as they run.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stopping = self.stopping.clone();
+        self.runtime.spawn(async move {
+            stopping.run_until_cancelled(work).await;
+        });
+    }
+
+    /// What the latest operations mean for the places of their instances.
+    pub(super) fn presences(&self) -> Vec<(InstanceId, Presence)> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = entries.iter().map(|(instance, entry)| {
+            let snapshot = entry.snapshot.borrow();
+            let presence = Presence {
+                plan: entry.plan.clone(),
+                kind: PresenceKind::of(snapshot.kind, &snapshot.state),
+                since: Some(entry.since),
+            };
+            (instance.clone(), presence)
+        });
+        told.collect()
     }
 
     /// Forgets an instance that is gone, or an operation that was announced and not handed over.
@@ -159,11 +206,15 @@ impl Drivers {
             plan,
             started,
             since: Instant::now(),
+            ended: None,
             cancelled: cancelled.clone(),
         };
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.len() > SWEEP_ABOVE {
-            entries.retain(|_, entry| is_in_progress(entry) || entry.since.elapsed() < remembered);
+            entries.retain(|_, entry| {
+                is_in_progress(entry)
+                    || entry.ended.get_or_insert_with(Instant::now).elapsed() < remembered
+            });
         }
         if let Some(former) = entries.insert(instance, entry) {
             former.cancelled.cancel();

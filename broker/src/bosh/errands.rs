@@ -17,7 +17,8 @@ pub(super) async fn run(
     context: &ContextId,
 ) -> Result<TaskId, SubmitError> {
     let name = ErrandName::try_from(errand.name.clone()).map_err(|error| SubmitError::Refused {
-        status: StatusCode::NOT_FOUND,
+        asked: format!("POST /deployments/{deployment}/errands"),
+        status: StatusCode::BAD_REQUEST,
         code: None,
         description: error.to_string(),
     })?;

@@ -22,7 +22,9 @@ pub enum Fault {
     #[error(transparent)]
     Manifest(#[from] ManifestFault),
     /// The adapter returned configs though they are switched off.
-    #[error("the adapter returned BOSH configs, but `broker.disable_bosh_configs` is set")]
+    #[error(
+        "the adapter returned BOSH configs, but `broker.disable_bosh_configs` is set, or the Director does not let us write them"
+    )]
     ConfigsDisabled,
     /// The adapter returned a config of a type that cannot be.
     #[error("the adapter returned a BOSH config whose type cannot be used")]
@@ -40,6 +42,13 @@ pub enum Fault {
         /// What was being done.
         doing: &'static str,
         /// What the Director said, or that it said nothing.
+        #[source]
+        source: DirectorError,
+    },
+    /// The instance is gone, and something that it leaves behind is not.
+    #[error("could not remove what the instance leaves behind")]
+    Leftovers {
+        /// Why.
         #[source]
         source: DirectorError,
     },
@@ -106,6 +115,7 @@ impl Fault {
             | Self::ConfigsDisabled
             | Self::ConfigType(_)
             | Self::WriteConfig { .. }
+            | Self::Leftovers { .. }
             | Self::Submit(_)
             | Self::Marker(_)
             | Self::ReadMarker(_)

@@ -3,21 +3,27 @@
 use std::{collections::BTreeMap, future::Future};
 
 use odb_platform::{
-    director::{ConfigType, DirectorError, Expected, SubmitError, TaskId},
+    director::{ConfigId, ConfigType, DirectorError, Expected, SubmitError, TaskId},
     http::{Call, Deadline},
 };
 
 use super::{
     Fault, Instances, Marker, Order, Started, WriteMarkerError, config_name, deployment,
-    marker::StoredMarker, operation::Operation, submission, token,
+    in_flight::{UNKNOWN_TASK, started},
+    marker::StoredMarker,
+    operation::{Begun, Operation},
+    submission,
 };
 use crate::{code::Code, telemetry::Chain};
+
+/// How often a marker is written whose place was taken by one that nobody needs.
+const ATTEMPTS: usize = 3;
 
 /// What an operation is handed over with.
 pub(super) struct HandOver<'a> {
     pub(super) order: &'a Order,
     pub(super) marker: Marker,
-    /// The marker that was there before, which comes back when nothing is handed over.
+    /// The marker that was there before, which is the latest again when nothing is handed over.
     pub(super) before: Option<&'a StoredMarker>,
     /// The configs that the adapter asks for, by type.
     pub(super) configs: BTreeMap<String, String>,
@@ -39,37 +45,47 @@ impl Instances {
     {
         let order = hand_over.order;
         self.check_reserve(order)?;
-        let stored = self.remember(&hand_over).await?;
-        let operation =
-            Operation::of_marker(&order.instance, &hand_over.marker, stored.clone(), None);
+        let before = hand_over.before.map(|stored| &stored.id);
+        let stored = match self.remember(order, &hand_over.marker, before).await {
+            Err(Fault::Marker(WriteMarkerError::Overtaken)) => return Err(Fault::Busy),
+            remembered => remembered?,
+        };
+        let operation = Operation {
+            begun: Begun::Here,
+            ..Operation::of_marker(&order.instance, &hand_over.marker, stored.clone(), None)
+        };
         self.drivers.announce(&self.neighbours, operation.clone());
-        match self.write_and_submit(&hand_over, send).await {
+        let first_task = match self.write_and_submit(&hand_over, send).await {
             Ok(task) => {
                 tracing::info!(bosh.task.id = task.number(), context = %hand_over.marker.context, "handed over to the Director");
-                let started = Started {
-                    token: token(&order.instance, &hand_over.marker, task),
-                    dashboard_url: hand_over.marker.dashboard_url.clone(),
-                    labels: hand_over.marker.labels.clone(),
-                };
-                let operation = Operation {
-                    first_task: Some(task),
-                    ..operation
-                };
-                self.drivers
-                    .start(&self.neighbours, operation, Some(started.clone()));
-                Ok(started)
+                Some(task)
             }
-            Err(fault @ Fault::Submit(SubmitError::LostAnswer { .. })) => {
-                // It may turn up yet. If it does not, the driver ends and nothing has changed.
-                self.drivers.start(&self.neighbours, operation, None);
-                Err(fault)
+            // It may be under way: the driver goes on looking. If it does not turn up, nothing has changed, and the last
+            // operation says so.
+            Err(Fault::Submit(error @ SubmitError::LostAnswer { .. })) => {
+                tracing::warn!(
+                    code = %Code::Director,
+                    error = %Chain(&error),
+                    context = %hand_over.marker.context,
+                    "handed over, and not known yet whether it has arrived"
+                );
+                None
             }
             Err(fault) => {
                 self.drivers.forget(&order.instance);
                 self.take_back(&hand_over, stored.as_ref()).await;
-                Err(fault)
+                return Err(fault);
             }
-        }
+        };
+        let named = first_task.unwrap_or_else(|| TaskId::new(UNKNOWN_TASK));
+        let started = started(&order.instance, &hand_over.marker, named);
+        let operation = Operation {
+            first_task,
+            ..operation
+        };
+        self.drivers
+            .start(&self.neighbours, operation, Some(started.clone()));
+        Ok(started)
     }
 
     fn check_reserve(&self, order: &Order) -> Result<(), Fault> {
@@ -105,7 +121,7 @@ impl Instances {
             &hand_over.marker.context,
             None,
             self.neighbours.timings.lost_answer,
-            || send(order.call()),
+            send,
         )
         .await
         .map_err(Fault::Submit)
@@ -131,58 +147,62 @@ impl Instances {
     }
 
     /// Writes the marker. A client that may not write configs does without: what shrinks is said in the log.
-    async fn remember(&self, hand_over: &HandOver<'_>) -> Result<Option<StoredMarker>, Fault> {
-        let order = hand_over.order;
-        let before = hand_over.before.map(|stored| &stored.id);
-        let marker = hand_over.marker.clone();
-        let written = self
-            .neighbours
-            .markers
-            .write(&order.call(), &order.instance, marker, before)
-            .await;
-        match written {
-            Ok(stored) => Ok(stored),
-            Err(WriteMarkerError::Director(error @ DirectorError::NotAllowed { .. })) => {
-                tracing::warn!(
-                    code = %Code::Director,
-                    error = %Chain(&error),
-                    "the marker may not be written; should the broker be stopped now, polls have to carry the operation on"
-                );
-                Ok(None)
+    pub(super) async fn remember(
+        &self,
+        order: &Order,
+        marker: &Marker,
+        before: Option<&ConfigId>,
+    ) -> Result<Option<StoredMarker>, Fault> {
+        let (call, instance) = (order.call(), &order.instance);
+        let markers = &self.neighbours.markers;
+        let mut before = before.cloned();
+        for _ in 0..ATTEMPTS {
+            let written = markers
+                .write(&call, instance, marker.clone(), before.as_ref())
+                .await;
+            match written {
+                Ok(stored) => return Ok(stored),
+                Err(WriteMarkerError::Director(error @ DirectorError::NotAllowed { .. })) => {
+                    tracing::warn!(
+                        code = %Code::Director,
+                        error = %Chain(&error),
+                        "the marker may not be written; should the broker be stopped now, polls have to carry the operation on"
+                    );
+                    return Ok(None);
+                }
+                // A marker that was given up has come in between, or has been swept away.
+                Err(WriteMarkerError::Overtaken) => {
+                    before = match markers.read(&call, instance).await? {
+                        None => None,
+                        Some(found) if self.neighbours.given_up.includes(&found.marker.context) => {
+                            Some(found.id)
+                        }
+                        Some(_) => return Err(WriteMarkerError::Overtaken.into()),
+                    };
+                }
+                Err(error @ WriteMarkerError::Director(_)) => {
+                    // It may arrive all the same.
+                    self.give_up(instance, &marker.context, &order.request);
+                    return Err(error.into());
+                }
             }
-            Err(WriteMarkerError::Overtaken) => Err(Fault::Busy),
-            Err(error) => Err(error.into()),
         }
+        Err(WriteMarkerError::Overtaken.into())
     }
 
     /// Undoes what was written for an operation that is not handed over: configs and marker are again what they were.
-    /// What cannot be undone is left to the next operation, which does not mind it.
     async fn take_back(&self, hand_over: &HandOver<'_>, stored: Option<&StoredMarker>) {
         let order = hand_over.order;
         let call = Call::until(Deadline::after(self.neighbours.timings.taking_back))
             .with_request_id(order.request.as_str());
         if let Err(fault) = self.take_back_configs(&call, hand_over).await {
+            // The next operation does not mind them.
             tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "configs could not be taken back");
         }
         let Some(stored) = stored else { return };
-        let markers = &self.neighbours.markers;
-        let restored = match hand_over.before {
-            Some(before) => markers
-                .write(
-                    &call,
-                    &order.instance,
-                    before.marker.clone(),
-                    Some(&stored.id),
-                )
-                .await
-                .map(|_| ()),
-            None => markers
-                .delete(&call, &order.instance)
-                .await
-                .map_err(WriteMarkerError::Director),
-        };
-        if let Err(error) = restored {
-            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the marker could not be taken back");
+        if let Err(error) = self.neighbours.markers.take_back(&call, &stored.id).await {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the marker could not be taken back yet");
+            self.give_up(&order.instance, &stored.marker.context, &order.request);
         }
     }
 

@@ -8,14 +8,14 @@ use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_platform::{
     director::{
         ConfigId, ConfigName, ConfigType, ContextId, Director, DirectorError, Expected,
-        PutConfigError,
+        PutConfigError, TaskId,
     },
     http::Call,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{OperationKind, RequestDigest};
+use super::{Condition, OperationKind, RequestDigest};
 use crate::{
     config::BoshConfigs,
     ids::{InstanceId, OfferingId, PlanId, RequestId},
@@ -38,6 +38,9 @@ pub struct Marker {
     pub offering: OfferingId,
     /// The plan that the instance is on, or is brought to.
     pub plan: PlanId,
+    /// The plan that the operation moves the instance away from; absent where it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_plan: Option<PlanId>,
     /// What the operation does.
     pub operation: OperationKind,
     /// Joins the tasks of the operation.
@@ -55,19 +58,50 @@ pub struct Marker {
     /// What the adapter says of the instance.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub labels: Map<String, Value>,
+    /// The operation that this one, a delete, cuts short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuts_short: Option<CutShort>,
+    /// The types of the adapter's configs that are deleted when the operation has succeeded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub obsolete_configs: Vec<String>,
     /// How it ended; absent while it is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
 
+/// An operation that a delete cuts short: its tasks are cancelled before the deletion begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutShort {
+    /// Joins the tasks of the operation.
+    pub context: ContextId,
+    /// The task that it began with, `0` where that is not known. The token of the delete names it.
+    pub first_task: TaskId,
+}
+
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "state", content = "description")]
+#[serde(rename_all = "kebab-case", tag = "state")]
 pub enum Outcome {
     /// All is as ordered.
-    Succeeded(String),
-    /// It is not, and why, in the platform user's words.
-    Failed(String),
+    Succeeded {
+        /// In the platform user's words.
+        description: String,
+    },
+    /// It is not.
+    Failed {
+        /// Why, in the platform user's words.
+        description: String,
+        /// What it has left of the instance; absent where the Director does not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        condition: Option<Condition>,
+    },
+}
+
+impl Outcome {
+    /// All is as ordered.
+    pub fn is_success(&self) -> bool {
+        matches!(self, Self::Succeeded { .. })
+    }
 }
 
 /// What a new marker is made of.
@@ -99,6 +133,7 @@ impl Marker {
             format: FORMAT,
             offering: new.offering,
             plan: new.plan,
+            previous_plan: None,
             operation: new.operation,
             context: new.context,
             request: new.request,
@@ -106,7 +141,17 @@ impl Marker {
             digest: new.digest,
             dashboard_url: new.dashboard_url,
             labels: new.labels,
+            cuts_short: None,
+            obsolete_configs: Vec::new(),
             outcome: None,
+        }
+    }
+
+    /// The plan that platforms take the instance to be on: a move counts once it has succeeded.
+    pub fn settled_plan(&self) -> &PlanId {
+        match (&self.outcome, &self.previous_plan) {
+            (Some(Outcome::Succeeded { .. }), _) | (_, None) => &self.plan,
+            (Some(Outcome::Failed { .. }) | None, Some(previous)) => previous,
         }
     }
 }
@@ -237,6 +282,12 @@ impl Markers {
             Err(PutConfigError::Stale { .. }) => Err(WriteMarkerError::Overtaken),
             Err(PutConfigError::Director { source }) => Err(WriteMarkerError::Director(source)),
         }
+    }
+
+    /// Takes one write back: what was remembered before it is remembered again.
+    pub async fn take_back(&self, call: &Call, written: &ConfigId) -> Result<(), DirectorError> {
+        self.director.delete_config_version(call, written).await?;
+        Ok(())
     }
 
     /// Forgets an instance. Without a marker there is nothing to forget.

@@ -2,21 +2,25 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `create`, `update`, `upgrade`, `delete` | the request's part of an operation: everything that can fail, then the hand-over |
+//! | `create`, `update`, `upgrade`, `recreate`, `delete` | the request's part of an operation: everything that can fail, then the hand-over |
 //! | `current` | what an update or upgrade finds |
 //! | `preparation`, `hand_over` | manifest, checks, dashboard; then marker, configs, submission |
 //! | `bindings` | credentials, from the deployed manifest and its addresses |
+//! | `fetch` | what is known of an instance, from its marker |
 //! | `standing` | how an operation is doing, from drivers, markers and tokens |
 //! | `driver`, `drivers` | what carries an operation from its hand-over to its end, and all of them |
-//! | `observer`, `next_step`, `narrative` | what its tasks came to, what follows, what users read meanwhile |
+//! | `observer`, `next_step`, `narrative`, `condition` | what its tasks came to, what follows, what users read meanwhile, what a failure leaves |
 //! | `operation` | an operation in flight, as types |
+//! | `presence` | what the latest operation on an instance means for its place among all |
 //! | `marker`, `token`, `digest` | what is remembered of an operation, by the Director and by the platform |
 //! | `submission`, `errands`, `insistence` | handing over exactly once; starting an errand; asking until there is an answer |
 //! | `manifest`, `manifest_difference` | checks of a manifest; what would change if it were made anew |
-//! | `leftovers` | what to remove after a delete |
+//! | `in_flight` | whether what is remembered as begun is on its way |
+//! | `leftovers`, `sweeps` | what to remove after a delete; and of operations that were given up |
 //! | `fault` | what can go wrong |
 
 mod bindings;
+mod condition;
 mod create;
 mod current;
 mod delete;
@@ -25,7 +29,9 @@ mod driver;
 mod drivers;
 mod errands;
 mod fault;
+mod fetch;
 mod hand_over;
+mod in_flight;
 mod insistence;
 mod leftovers;
 mod manifest;
@@ -36,8 +42,11 @@ mod next_step;
 mod observer;
 mod operation;
 mod preparation;
+mod presence;
+mod recreate;
 mod standing;
 mod submission;
+mod sweeps;
 mod token;
 mod update;
 mod upgrade;
@@ -65,19 +74,22 @@ use crate::{
 };
 use odb_adapter_sdk::protocol::RequestParameters;
 
-pub use bindings::BindingOrder;
+pub use bindings::{Bindable, BindingOrder};
+pub use condition::Condition;
 pub use create::{Found, Vacancy};
 pub use delete::{Deleted, Insistence};
 pub use digest::{RequestDigest, RequestIdentity};
 pub use fault::Fault;
+pub use fetch::Fetched;
 pub use manifest::ManifestFault;
 pub use manifest_difference::{ManifestDifference, UnreadableManifest};
 pub use marker::{Marker, Markers, Outcome, ReadMarkerError, StoredMarker, WriteMarkerError};
+pub use presence::{Presence, PresenceKind};
 pub use standing::Standing;
 pub use token::OperationToken;
 
 use drivers::{Drivers, Known};
-use operation::{Operation, Snapshot};
+use sweeps::GivenUp;
 
 /// Service instances as deployments of a Director.
 #[derive(Clone, Debug)]
@@ -101,6 +113,7 @@ struct Neighbours {
     error_detail: ErrorDetail,
     /// Bounds the submissions under way; the Director's own queue is the durable one.
     submissions: Semaphore,
+    given_up: GivenUp,
 }
 
 /// What a request asks for, with all that the request brings.
@@ -146,16 +159,17 @@ impl Order {
 }
 
 impl Instances {
-    /// Ties the parts together. Drivers run on `runtime` until `stopping`.
+    /// Ties the parts together. `configs` tells whether BOSH configs may be used, which can be less than what is
+    /// configured. Drivers run on `runtime` until `stopping`.
     pub fn new(
         config: &Config,
+        configs: BoshConfigs,
         director: Director,
         adapter: ServiceAdapter,
         runtime: Handle,
         stopping: CancellationToken,
     ) -> Self {
         let offering = config.offering.clone();
-        let configs = config.broker.bosh_configs;
         let neighbours = Neighbours {
             markers: Markers::new(director.clone(), offering.id.clone(), configs),
             director,
@@ -164,6 +178,7 @@ impl Instances {
             configs,
             error_detail: config.broker.error_detail,
             submissions: Semaphore::new(config.broker.timings.submissions),
+            given_up: GivenUp::default(),
         };
         Self {
             neighbours: Arc::new(neighbours),
@@ -179,89 +194,33 @@ impl Instances {
     pub async fn resume(&self, call: &Call) -> Result<usize, DirectorError> {
         let mut resumed = 0;
         for (instance, stored) in self.neighbours.markers.all(call).await? {
-            if stored.marker.outcome.is_none() {
-                self.drive(&instance, stored, None);
+            // What this process has begun since the listing is in better hands.
+            let is_known_here = self.drivers.known(&instance).is_some()
+                || self.never_began(&instance, &stored.marker);
+            if stored.marker.outcome.is_none() && !is_known_here {
+                self.take_over(&instance, stored);
                 resumed += 1;
             }
         }
         Ok(resumed)
     }
 
-    /// The instances that were made by this process, or are being made: the Cloud Controller may not know yet how they
-    /// stand.
-    pub fn present(&self) -> Vec<(InstanceId, PlanId)> {
-        self.drivers.present()
+    /// What this process knows of the instances that it works on, or has worked on lately.
+    pub fn presences(&self) -> Vec<(InstanceId, Presence)> {
+        self.drivers.presences()
     }
 
-    /// The instances that are remembered: they were let in once, whatever the Cloud Controller makes of them.
-    pub async fn remembered(&self, call: &Call) -> Result<Vec<InstanceId>, Fault> {
-        let markers = self
-            .neighbours
-            .markers
-            .all(call)
-            .await
-            .map_err(Fault::director("list the markers"))?;
-        Ok(markers.into_iter().map(|(instance, _)| instance).collect())
-    }
-
-    /// Follows the operation of a marker to its end.
-    fn drive(
-        &self,
-        instance: &InstanceId,
-        stored: StoredMarker,
-        first_task: Option<TaskId>,
-    ) -> Snapshot {
-        let marker = stored.marker.clone();
-        let operation = Operation::of_marker(instance, &marker, Some(stored), first_task);
-        self.drivers.start(&self.neighbours, operation, None)
-    }
-
-    /// An operation of this process is in progress, which matters where no marker tells.
-    fn is_in_progress_here(&self, instance: &InstanceId) -> bool {
-        self.drivers
-            .known(instance)
-            .is_some_and(|known| known.snapshot.is_in_progress())
-    }
-
-    /// The answer to an identical repeat of a request whose operation is in progress. `None`: it never came to a task.
-    async fn started_before(
-        &self,
-        call: &Call,
-        instance: &InstanceId,
-        stored: &StoredMarker,
-    ) -> Result<Option<Started>, Fault> {
-        let marker = &stored.marker;
-        let Some(task) = self.first_task(call, instance, &marker.context).await? else {
-            return Ok(None);
+    /// What is remembered of all instances. A client that may not look has nothing to remember.
+    pub async fn remembered(&self, call: &Call) -> Result<Vec<(InstanceId, Presence)>, Fault> {
+        let markers = match self.neighbours.markers.all(call).await {
+            Ok(markers) => markers,
+            Err(DirectorError::NotAllowed { .. }) => Vec::new(),
+            Err(error) => return Err(Fault::director("list the markers")(error)),
         };
-        self.drive(instance, stored.clone(), Some(task));
-        Ok(Some(Started {
-            token: token(instance, marker, task),
-            dashboard_url: marker.dashboard_url.clone(),
-            labels: marker.labels.clone(),
-        }))
-    }
-
-    /// The task that an operation began with, from memory or from the Director.
-    async fn first_task(
-        &self,
-        call: &Call,
-        instance: &InstanceId,
-        context: &ContextId,
-    ) -> Result<Option<TaskId>, Fault> {
-        if let Some(Known { snapshot, .. }) = self.drivers.known(instance)
-            && snapshot.context.as_ref() == Some(context)
-            && snapshot.first_task.is_some()
-        {
-            return Ok(snapshot.first_task);
-        }
-        let tasks = self
-            .neighbours
-            .director
-            .tasks(call, &of_context(context))
-            .await
-            .map_err(Fault::director("list the tasks of an operation"))?;
-        Ok(tasks.first().map(|task| task.id))
+        Ok(markers
+            .into_iter()
+            .map(|(instance, stored)| (instance, Presence::remembered(&stored.marker)))
+            .collect())
     }
 }
 

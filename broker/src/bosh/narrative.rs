@@ -75,6 +75,7 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
         latest,
     } = scene;
     let doing = match stages.get(*stage) {
+        Some(Stage::Stop) => "stopping what runs".to_owned(),
         Some(Stage::Deploy) => "deploying".to_owned(),
         Some(Stage::Errand(errand)) => format!("running {}", errand.name),
         Some(Stage::Delete) => "deleting".to_owned(),
@@ -100,6 +101,35 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
 /// The end of an operation that went well.
 pub(super) fn completed(kind: OperationKind) -> String {
     format!("Instance {} completed", kind.noun())
+}
+
+/// The end of an operation whose instance was deleted meanwhile.
+pub(super) fn cut_short(kind: OperationKind) -> String {
+    format!(
+        "Instance {} failed: the instance was deleted meanwhile",
+        kind.noun()
+    )
+}
+
+/// The end of an operation of which nothing is left, not even the instance.
+pub(super) fn nothing_there(kind: OperationKind) -> String {
+    format!("Instance {} failed: there is no such instance", kind.noun())
+}
+
+/// The end of a delete of which nothing is left but the instance.
+pub(super) fn still_there(kind: OperationKind) -> String {
+    format!(
+        "Instance {} failed: the instance is still there. Delete it again.",
+        kind.noun()
+    )
+}
+
+/// The end of an operation that failed before somebody else began another one, which went well.
+pub(super) fn followed_by_another(kind: OperationKind) -> String {
+    format!(
+        "Instance {} failed; another operation has followed it.",
+        kind.noun()
+    )
 }
 
 /// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`: users count, they do not remember UUIDs.

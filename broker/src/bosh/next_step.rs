@@ -5,9 +5,12 @@ use odb_platform::director::TaskId;
 
 use super::OperationKind;
 
-/// One of the tasks that an operation consists of.
+/// One of the steps that an operation consists of: a task each, but for the first of a delete that cuts another operation
+/// short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
+    /// The end of all that another operation has begun.
+    Stop,
     /// The deployment of a manifest, or new VMs for it. Always first, and handed over by the request itself.
     Deploy,
     /// A lifecycle errand.
@@ -85,9 +88,29 @@ pub(super) struct Judged {
     pub(super) progress: Progress,
 }
 
+/// The tasks of the operation that is cut short.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Former<'a> {
+    /// Those that the Director has; none may mean that the first one is still on its way.
+    Tasks(&'a [FormerTask]),
+    /// There is nothing to stop, or nothing any more.
+    AtRest,
+}
+
+/// A task of the operation that is cut short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FormerTask {
+    pub(super) id: TaskId,
+    pub(super) has_ended: bool,
+}
+
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    /// Cancel this task of the operation that is cut short, and wait for its end.
+    Cancel(TaskId),
+    /// Look whether the operation that is cut short has a task after all.
+    AwaitFormer,
     /// Look at this task again later; it does the stage of this index.
     Wait(TaskId, usize),
     /// Begin the stage of this index.
@@ -105,10 +128,33 @@ pub(super) enum Step {
 /// Decides from the tasks of one operation, in the order of their ids.
 ///
 /// A task counts for the stage whose work it does. One that does another's, such as an errand that was begun twice, and
-/// one that never got the lock count for none: neither is a stage skipped nor a deletion taken for granted.
-pub(super) fn next_step(kind: OperationKind, stages: &[Stage], tasks: &[Judged]) -> Step {
-    let mut done = 0;
+/// one that never got the lock count for none: neither is a stage skipped nor a deletion taken for granted. Only a task
+/// that deletes counts wherever it comes: whoever began it was done with what comes before.
+pub(super) fn next_step(
+    kind: OperationKind,
+    stages: &[Stage],
+    tasks: &[Judged],
+    former: Former<'_>,
+) -> Step {
+    let stops_first = stages.first() == Some(&Stage::Stop);
+    if stops_first && tasks.is_empty() {
+        return match former {
+            Former::Tasks([]) => Step::AwaitFormer,
+            Former::Tasks(tasks) => match tasks.iter().find(|task| !task.has_ended) {
+                Some(task) => Step::Cancel(task.id),
+                None => after(kind, stages, 1),
+            },
+            Former::AtRest => after(kind, stages, 1),
+        };
+    }
+    if tasks.is_empty() {
+        return Step::NeverSubmitted;
+    }
+    let mut done = usize::from(stops_first);
     for task in tasks {
+        if kind.deletes() && task.doing == Doing::Delete {
+            done = done.max(stages.len().saturating_sub(1));
+        }
         let fits = stages.get(done).is_some_and(|stage| task.doing.fits(stage));
         match task.progress {
             Progress::Running => return Step::Wait(task.id, done),
@@ -123,11 +169,15 @@ pub(super) fn next_step(kind: OperationKind, stages: &[Stage], tasks: &[Judged])
             Progress::Shut | Progress::Done | Progress::Failed => {}
         }
     }
+    after(kind, stages, done)
+}
+
+/// What follows when so many stages are done and nothing runs.
+fn after(kind: OperationKind, stages: &[Stage], done: usize) -> Step {
     match stages.get(done) {
-        Some(_) if tasks.is_empty() => Step::NeverSubmitted,
         // Only the request has the manifest.
         Some(Stage::Deploy) => Step::Fail(None),
-        Some(Stage::Errand(_) | Stage::Delete) => Step::Start(done),
+        Some(Stage::Stop | Stage::Errand(_) | Stage::Delete) => Step::Start(done),
         None if kind.deletes() => Step::CleanUp,
         None => Step::Succeed,
     }
@@ -171,6 +221,7 @@ mod tests {
     /// The Director's word for a task that does a stage.
     fn description(stage: &Stage) -> String {
         match stage {
+            Stage::Stop => "no task of its own".to_owned(),
             Stage::Deploy => "create deployment".to_owned(),
             Stage::Errand(errand) => format!("run errand {} from deployment d", errand.name),
             Stage::Delete => "delete deployment d".to_owned(),
@@ -199,7 +250,7 @@ mod tests {
             let mut noise = noise.into_iter();
             loop {
                 let id = tasks.len() as u64 + 1;
-                match next_step(kind, &stages, &tasks) {
+                match next_step(kind, &stages, &tasks, Former::AtRest) {
                     Step::Start(stage) => {
                         // Now and then a task waits for the lock in vain, or an earlier one turns out to exist twice.
                         match noise.next() {
@@ -229,8 +280,106 @@ mod tests {
                 .map(|n| task(n as u64 + 1, &stages[n], Progress::Done))
                 .collect();
             tasks.push(task(9, &stages[done], Progress::Running));
-            prop_assert_eq!(next_step(kind, &stages, &tasks), Step::Wait(TaskId::new(9), done));
+            prop_assert_eq!(next_step(kind, &stages, &tasks, Former::AtRest), Step::Wait(TaskId::new(9), done));
         }
+
+        #[test]
+        fn a_delete_that_cuts_short_begins_when_all_before_it_has_ended(
+            kind in prop::sample::select(vec![OperationKind::Delete, OperationKind::ForceDelete]),
+            count in 0_usize..4,
+            mut running in prop::collection::vec(any::<bool>(), 1..4),
+        ) {
+            let stages = cutting_short(kind, count);
+            let mut cancelled = Vec::new();
+            loop {
+                let former: Vec<_> = running
+                    .iter()
+                    .enumerate()
+                    .map(|(n, running)| former(n as u64, !running))
+                    .collect();
+                match next_step(kind, &stages, &[], Former::Tasks(&former)) {
+                    Step::Cancel(task) => {
+                        cancelled.push(task);
+                        let place = usize::try_from(task.number()).unwrap();
+                        prop_assert!(running[place], "it had ended");
+                        running[place] = false;
+                    }
+                    begun => {
+                        prop_assert_eq!(begun, Step::Start(1));
+                        break;
+                    }
+                }
+            }
+            prop_assert!(running.iter().all(|running| !running));
+            cancelled.dedup();
+            prop_assert_eq!(cancelled.len(), cancelled.iter().collect::<std::collections::BTreeSet<_>>().len());
+        }
+
+        #[test]
+        fn a_delete_that_has_begun_stops_nothing_more(
+            count in 0_usize..4,
+            done in 0_usize..4,
+            ended in any::<bool>(),
+        ) {
+            let stages = cutting_short(OperationKind::Delete, count);
+            let done = done.min(stages.len() - 2);
+            let mut tasks: Vec<Judged> = (1..=done)
+                .map(|n| task(n as u64, &stages[n], Progress::Done))
+                .collect();
+            tasks.push(task(9, &stages[done + 1], Progress::Running));
+            let step = next_step(OperationKind::Delete, &stages, &tasks, Former::Tasks(&[former(0, ended)]));
+            prop_assert_eq!(step, Step::Wait(TaskId::new(9), done + 1));
+        }
+    }
+
+    fn cutting_short(kind: OperationKind, count: usize) -> Vec<Stage> {
+        let mut stages = stages(kind, &errands(count));
+        stages.insert(0, Stage::Stop);
+        stages
+    }
+
+    fn former(id: u64, has_ended: bool) -> FormerTask {
+        FormerTask {
+            id: TaskId::new(id),
+            has_ended,
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_may_still_be_on_its_way() {
+        let delete = cutting_short(OperationKind::Delete, 1);
+        let step = |former| next_step(OperationKind::Delete, &delete, &[], former);
+        assert_eq!(step(Former::Tasks(&[])), Step::AwaitFormer);
+        assert_eq!(step(Former::AtRest), Step::Start(1));
+    }
+
+    #[test]
+    fn a_deletion_that_was_begun_without_errands_is_not_preceded_by_them_later() {
+        let delete = cutting_short(OperationKind::Delete, 2);
+        let deletion = &delete[3];
+        for (progress, next) in [
+            (Progress::Running, Step::Wait(TaskId::new(7), 3)),
+            (Progress::Done, Step::CleanUp),
+            (Progress::Failed, Step::Fail(Some(TaskId::new(7)))),
+            (Progress::Shut, Step::Start(3)),
+        ] {
+            let tasks = [task(7, deletion, progress)];
+            let step = next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest);
+            assert_eq!(step, next);
+        }
+    }
+
+    #[test]
+    fn a_second_deletion_that_found_nothing_left_does_no_harm() {
+        let delete = stages(OperationKind::Delete, &[]);
+        let tasks = [
+            task(1, &delete[0], Progress::Done),
+            task(2, &delete[0], Progress::Failed),
+        ];
+        assert_eq!(
+            next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest),
+            Step::CleanUp
+        );
     }
 
     #[test]
@@ -241,7 +390,7 @@ mod tests {
             task(2, &delete[0], Progress::Done),
         ];
         assert_eq!(
-            next_step(OperationKind::Delete, &delete, &tasks),
+            next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest),
             Step::Start(1)
         );
     }
@@ -251,11 +400,11 @@ mod tests {
         let delete = stages(OperationKind::Delete, &errands(1));
         let tasks = [task(3, &delete[0], Progress::Failed)];
         assert_eq!(
-            next_step(OperationKind::Delete, &delete, &tasks),
+            next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest),
             Step::Fail(Some(TaskId::new(3)))
         );
         assert_eq!(
-            next_step(OperationKind::ForceDelete, &delete, &tasks),
+            next_step(OperationKind::ForceDelete, &delete, &tasks, Former::AtRest),
             Step::Start(1)
         );
     }
@@ -268,7 +417,7 @@ mod tests {
             task(4, &delete[1], Progress::Failed),
         ];
         assert_eq!(
-            next_step(OperationKind::ForceDelete, &delete, &tasks),
+            next_step(OperationKind::ForceDelete, &delete, &tasks, Former::AtRest),
             Step::Fail(Some(TaskId::new(4)))
         );
     }
@@ -277,7 +426,7 @@ mod tests {
     fn without_tasks_nothing_was_handed_over() {
         for kind in [OperationKind::Create, OperationKind::Delete] {
             assert_eq!(
-                next_step(kind, &stages(kind, &errands(1)), &[]),
+                next_step(kind, &stages(kind, &errands(1)), &[], Former::AtRest),
                 Step::NeverSubmitted
             );
         }
@@ -288,7 +437,7 @@ mod tests {
         let create = stages(OperationKind::Create, &[]);
         let tasks = [task(1, &create[0], Progress::Shut)];
         assert_eq!(
-            next_step(OperationKind::Create, &create, &tasks),
+            next_step(OperationKind::Create, &create, &tasks, Former::AtRest),
             Step::Fail(None)
         );
     }

@@ -3,20 +3,22 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use odb_platform::director::{
     ContextId, DeploymentName, DirectorError, ErrandResult, Task, TaskId, TaskState,
 };
+use tokio::time::Instant;
 
 use super::{
     Neighbours,
-    insistence::insist,
-    next_step::{Doing, Judged, Progress},
+    insistence::{insist, insist_counting},
+    next_step::{Doing, FormerTask, Judged, Progress},
     of_context,
     operation::Operation,
 };
-use crate::{code::Code, ids::RequestId, telemetry::redact};
+use crate::{code::Code, ids::RequestId, telemetry::Redaction};
 
 /// How the Director's lock error begins (`spec/contracts/director-api.md`, "Deploying").
 const LOCK_ERROR: &str = "Failed to acquire lock";
@@ -33,6 +35,8 @@ pub(super) struct Observer {
     known: BTreeSet<TaskId>,
     /// What ended tasks came to; they do not change any more.
     judged: BTreeMap<TaskId, Progress>,
+    /// Since when the Director has answered each time it was asked for the tasks.
+    answered_since: Instant,
 }
 
 impl Observer {
@@ -43,6 +47,7 @@ impl Observer {
             request: operation.request.clone(),
             known: operation.first_task.into_iter().collect(),
             judged: BTreeMap::new(),
+            answered_since: Instant::now(),
         }
     }
 
@@ -54,6 +59,12 @@ impl Observer {
     /// The newest task so far.
     pub(super) fn newest(&self) -> Option<TaskId> {
         self.known.last().copied()
+    }
+
+    /// How long the Director has now told of the tasks without fail, reckoned from `start`. As long as it is mute, what it
+    /// was sent may be waiting there, too.
+    pub(super) fn told_since(&self, start: Instant) -> Duration {
+        start.max(self.answered_since).elapsed()
     }
 
     /// The tasks of the operation in the order of their ids, each with what it came to.
@@ -72,37 +83,64 @@ impl Observer {
         Ok(judged)
     }
 
-    async fn tasks(&mut self, context: Option<&ContextId>) -> Result<Vec<Task>, DirectorError> {
+    /// The tasks of an operation that is cut short.
+    pub(super) async fn former(
+        &mut self,
+        context: &ContextId,
+    ) -> Result<Vec<FormerTask>, DirectorError> {
+        let tasks = self.listed(context).await?;
+        let former = tasks.into_iter().map(|task| FormerTask {
+            id: task.id,
+            has_ended: task.state.is_finished(),
+        });
+        Ok(former.collect())
+    }
+
+    async fn listed(&mut self, context: &ContextId) -> Result<Vec<Task>, DirectorError> {
         let director = &self.neighbours.director;
-        let timings = &self.neighbours.timings;
+        let filter = &of_context(context);
+        let asked = Instant::now();
+        let (mut tasks, unanswered) = insist_counting(
+            &self.neighbours.timings,
+            &self.request,
+            "list the tasks of the operation",
+            |call| async move { director.tasks(&call, filter).await },
+        )
+        .await?;
+        self.note_answer(asked, unanswered);
+        tasks.retain(|task| task.deployment.as_ref() == Some(&self.deployment));
+        Ok(tasks)
+    }
+
+    async fn tasks(&mut self, context: Option<&ContextId>) -> Result<Vec<Task>, DirectorError> {
         let mut tasks = match context {
-            Some(context) => {
-                let filter = &of_context(context);
-                insist(
-                    timings,
-                    &self.request,
-                    "list the tasks of the operation",
-                    |call| async move { director.tasks(&call, filter).await },
-                )
-                .await?
-            }
+            Some(context) => self.listed(context).await?,
             None => Vec::new(),
         };
-        tasks.retain(|task| task.deployment.as_ref() == Some(&self.deployment));
         let listed: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
-        for &id in self.known.difference(&listed) {
-            let task = insist(
-                timings,
+        let unlisted: Vec<TaskId> = self.known.difference(&listed).copied().collect();
+        for id in unlisted {
+            let director = &self.neighbours.director;
+            let asked = Instant::now();
+            let (task, unanswered) = insist_counting(
+                &self.neighbours.timings,
                 &self.request,
                 "read a task of the operation",
                 |call| async move { director.task(&call, id).await },
             )
             .await?;
+            self.note_answer(asked, unanswered);
             tasks.extend(task);
         }
         tasks.sort_by_key(|task| task.id);
         self.known.extend(listed);
         Ok(tasks)
+    }
+
+    fn note_answer(&mut self, asked: Instant, unanswered: u32) {
+        if unanswered > 0 || asked.elapsed() >= self.neighbours.timings.lost_answer {
+            self.answered_since = Instant::now();
+        }
     }
 
     async fn judge(&mut self, task: &Task) -> Result<Progress, DirectorError> {
@@ -160,10 +198,66 @@ fn log_failure(task: TaskId, result: &ErrandResult) {
     );
 }
 
-/// The end of an errand's output, redacted: that is where the reason stands.
+/// The end of an errand's output, redacted: that is where the reason stands. All of it is redacted, for a secret may begin
+/// before the end does.
 fn tail(text: &str) -> String {
-    let text = text.trim();
-    let skipped = text.chars().count().saturating_sub(OUTPUT_TAIL);
-    let end: String = text.chars().skip(skipped).collect();
-    end.lines().map(redact).collect::<Vec<_>>().join(" | ")
+    let mut redaction = Redaction::default();
+    let mut end = String::new();
+    for line in text.trim().lines() {
+        if !end.is_empty() {
+            end.push_str(" | ");
+        }
+        end.push_str(&redaction.line(line));
+        // Now and then is enough: what is kept is short, and each byte is moved a few times at most.
+        if end.len() > 16 * OUTPUT_TAIL {
+            cut_to_tail(&mut end);
+        }
+    }
+    cut_to_tail(&mut end);
+    end
+}
+
+fn cut_to_tail(text: &mut String) {
+    if let Some((start, _)) = text.char_indices().rev().nth(OUTPUT_TAIL - 1) {
+        text.drain(..start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY_LINE: &str = "MIIEpAIBAAKCAQEAvhunter2hunter2hunter2hunter2hunter2hunter2hunter";
+
+    fn key(lines: usize) -> String {
+        let body = vec![KEY_LINE; lines].join("\n");
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----")
+    }
+
+    #[test]
+    fn no_line_of_a_key_gets_into_the_log() {
+        // Of the longer one the last 1000 characters lack the beginning.
+        for lines in [3, 40] {
+            let told = tail(&format!("writing key\n{}\ncannot connect\n", key(lines)));
+            assert!(!told.contains("hunter2"), "{told}");
+            assert!(told.ends_with("cannot connect"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_begins_before_the_end_does_stays_out_of_the_log() {
+        let value = "hunter2".repeat(OUTPUT_TAIL);
+        let told = tail(&format!("connecting\npassword: {value}"));
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+
+    #[test]
+    fn the_end_of_a_long_output_is_told() {
+        let told = tail(&format!(
+            "{}the disk is full",
+            "würde\n".repeat(10 * OUTPUT_TAIL)
+        ));
+        assert_eq!(told.chars().count(), OUTPUT_TAIL);
+        assert!(told.ends_with("würde | the disk is full"), "{told}");
+    }
 }

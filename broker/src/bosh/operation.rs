@@ -2,8 +2,9 @@
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_platform::director::{ContextId, DeploymentName, TaskId};
+use tokio::time::Instant;
 
-use super::{Marker, OperationKind, Outcome, StoredMarker, deployment};
+use super::{Marker, OperationKind, Outcome, StoredMarker, deployment, marker::CutShort};
 use crate::ids::{InstanceId, PlanId, RequestId};
 
 /// An operation that has been handed over.
@@ -21,6 +22,20 @@ pub(super) struct Operation {
     /// The request that began it.
     pub(super) request: RequestId,
     pub(super) stored: Option<StoredMarker>,
+    /// What is to be stopped before anything of this operation begins.
+    pub(super) cuts_short: Option<CutShort>,
+    /// The types of configs that go when it has succeeded.
+    pub(super) obsolete_configs: Vec<String>,
+    pub(super) begun: Begun,
+}
+
+/// Where an operation was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// In this process, which knows what it has sent.
+    Here,
+    /// By an earlier process, or another broker: what it sent last may not have arrived yet.
+    Elsewhere,
 }
 
 impl Operation {
@@ -41,6 +56,9 @@ impl Operation {
             errands: marker.errands.clone(),
             request: marker.request.clone(),
             stored,
+            cuts_short: marker.cuts_short.clone(),
+            obsolete_configs: marker.obsolete_configs.clone(),
+            begun: Begun::Elsewhere,
         }
     }
 }
@@ -51,6 +69,8 @@ pub(super) struct Snapshot {
     pub(super) kind: OperationKind,
     pub(super) context: Option<ContextId>,
     pub(super) first_task: Option<TaskId>,
+    /// When this process began to follow it.
+    pub(super) since: Instant,
     pub(super) state: SnapshotState,
 }
 
@@ -59,22 +79,12 @@ pub(super) struct Snapshot {
 pub(super) enum SnapshotState {
     InProgress(String),
     Ended(Outcome),
-    /// The process that began it ended before anything was handed over.
+    /// Nothing was ever handed over: its process ended before, or what it sent did not arrive.
     NeverSubmitted,
 }
 
 impl Snapshot {
     pub(super) fn is_in_progress(&self) -> bool {
         matches!(self.state, SnapshotState::InProgress(_))
-    }
-
-    /// The instance takes up a place: it is there, or on its way, or on its way out.
-    pub(super) fn leaves_an_instance(&self) -> bool {
-        match &self.state {
-            SnapshotState::InProgress(_) => true,
-            SnapshotState::Ended(Outcome::Succeeded(_)) => !self.kind.deletes(),
-            SnapshotState::Ended(Outcome::Failed(_)) => self.kind != OperationKind::Create,
-            SnapshotState::NeverSubmitted => false,
-        }
     }
 }

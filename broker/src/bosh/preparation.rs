@@ -14,6 +14,7 @@ use super::{
     marker::{Marker, NewMarker},
 };
 use crate::{
+    adapter::plan_for_adapter,
     config::{BoshConfigs, Plan},
     ids::PlanId,
 };
@@ -42,11 +43,7 @@ impl Instances {
 
     /// The plan as adapters get to see it.
     pub(super) fn adapter_plan(&self, plan: &Plan) -> AdapterPlan {
-        let mut seen = AdapterPlan::new(plan.instance_groups.clone());
-        seen.properties = self.offering.properties(plan);
-        seen.lifecycle_errands.clone_from(&plan.lifecycle_errands);
-        seen.update.clone_from(&plan.update);
-        seen
+        plan_for_adapter(&self.offering, plan)
     }
 
     /// Asks the adapter for everything and checks what it says. Nothing has changed afterwards.
@@ -63,7 +60,12 @@ impl Instances {
             .generate(order, &seen, order.parameters.clone(), previous)
             .await?;
         manifest::check(answer.manifest.as_str(), &name)?;
-        let configs = answer.configs.unwrap_or_default();
+        // A config without content is one that the adapter gives up; one that it does not name stays.
+        let (configs, obsolete): (BTreeMap<_, _>, BTreeMap<_, _>) = answer
+            .configs
+            .unwrap_or_default()
+            .into_iter()
+            .partition(|(_, content)| !content.trim().is_empty());
         if !configs.is_empty() && self.neighbours.configs == BoshConfigs::Disabled {
             return Err(Fault::ConfigsDisabled);
         }
@@ -73,7 +75,7 @@ impl Instances {
             .adapter
             .dashboard_url(&dashboard, self.due(order))
             .await?;
-        let marker = Marker::new(NewMarker {
+        let mut marker = Marker::new(NewMarker {
             offering: self.offering.id.clone(),
             plan: order.plan.clone(),
             operation: kind,
@@ -84,6 +86,7 @@ impl Instances {
             dashboard_url,
             labels: answer.labels,
         });
+        marker.obsolete_configs = obsolete.into_keys().collect();
         Ok(Prepared {
             manifest: answer.manifest,
             configs,

@@ -1,17 +1,24 @@
 //! How an operation is doing, answered from a driver's memory, else from its marker, else from the token.
 
+use std::time::Duration;
+
 use odb_platform::{
     director::{Deployment, Task, TaskFilter, TaskState},
     http::Call,
 };
 
 use super::{
-    Fault, Instances, OperationKind, OperationToken, Outcome, deployment, narrative,
+    Fault, Instances, OperationKind, OperationToken, Outcome, deployment,
+    in_flight::UNKNOWN_TASK,
+    narrative,
     next_step::{Doing, stages},
     of_context,
-    operation::{Operation, Snapshot, SnapshotState},
+    operation::{Begun, Operation, Snapshot, SnapshotState},
 };
 use crate::ids::{InstanceId, RequestId};
+
+/// The specification's unit of waiting is the second.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How the latest operation on an instance is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +27,16 @@ pub enum Standing {
     InProgress {
         /// What platform users read meanwhile.
         description: String,
+        /// When it is worth asking again.
+        ask_again: Duration,
     },
     /// It has ended.
-    Ended(Outcome),
+    Ended {
+        /// What it did; absent where nobody remembers.
+        kind: Option<OperationKind>,
+        /// What came of it.
+        outcome: Outcome,
+    },
     /// It ended before it began: nothing has changed.
     NeverSubmitted(OperationKind),
     /// The instance is gone, as a delete had it.
@@ -43,15 +57,66 @@ impl Instances {
         request: &RequestId,
     ) -> Result<Standing, Fault> {
         let token = token.filter(|token| token.names(instance) != Some(false));
+        let latest = self.latest(call, instance, token, request).await?;
+        match token {
+            Some(token) => self.as_asked(call, instance, token, latest).await,
+            None => Ok(latest),
+        }
+    }
+
+    /// The success of another operation is none of the one that is asked about: a platform forgets an instance whose
+    /// deletion has succeeded, and believes in changes that have.
+    async fn as_asked(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        token: &OperationToken,
+        latest: Standing,
+    ) -> Result<Standing, Fault> {
+        let Standing::Ended { kind, outcome } = &latest else {
+            return Ok(latest);
+        };
+        if !outcome.is_success() || kind.is_some_and(OperationKind::deletes) {
+            return Ok(latest);
+        }
+        if token.kind.deletes() {
+            return Ok(failed(narrative::still_there(token.kind)));
+        }
+        let is_another = kind.is_some_and(|kind| kind != token.kind);
+        match &token.context {
+            Some(context) if is_another && token.names(instance) == Some(true) => {
+                let filter = of_context(context);
+                let tasks = self.neighbours.director.tasks(call, &filter).await;
+                let tasks = tasks.map_err(Fault::director("list the operation's tasks"))?;
+                Ok(if tasks.iter().any(has_failed) {
+                    failed(narrative::followed_by_another(token.kind))
+                } else {
+                    latest
+                })
+            }
+            Some(_) | None => Ok(latest),
+        }
+    }
+
+    async fn latest(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        token: Option<&OperationToken>,
+        request: &RequestId,
+    ) -> Result<Standing, Fault> {
         if let Some(known) = self.drivers.known(instance) {
-            return Ok(told(known.snapshot));
+            if let Some(token) = token.filter(|token| was_cut_short(&known.snapshot, token)) {
+                return Ok(failed(narrative::cut_short(token.kind)));
+            }
+            return Ok(self.told(known.snapshot));
         }
         let stored = self.neighbours.markers.read(call, instance).await?;
         let Some(stored) = stored else {
             return match token {
                 Some(token) => match self.adopt(call, instance, token, request).await? {
                     Some(standing) => Ok(standing),
-                    None => self.guess_after(call, instance, token.kind).await,
+                    None => self.guess_after(call, instance, token).await,
                 },
                 None => self.guess(call, instance).await,
             };
@@ -64,8 +129,11 @@ impl Instances {
             return Ok(standing);
         }
         Ok(match stored.marker.outcome.clone() {
-            Some(outcome) => Standing::Ended(outcome),
-            None => told(self.drive(instance, stored, None)),
+            Some(outcome) => Standing::Ended {
+                kind: Some(stored.marker.operation),
+                outcome,
+            },
+            None => self.told(self.take_over(instance, stored)),
         })
     }
 
@@ -78,10 +146,14 @@ impl Instances {
         request: &RequestId,
     ) -> Result<Option<Standing>, Fault> {
         let director = &self.neighbours.director;
-        let task = director
-            .task(call, token.task)
-            .await
-            .map_err(Fault::director("read the operation's task"))?;
+        let task = match &token.context {
+            Some(context) if token.task.number() == UNKNOWN_TASK => {
+                let tasks = director.tasks(call, &of_context(context)).await;
+                tasks.map(|tasks| tasks.into_iter().next())
+            }
+            _ => director.task(call, token.task).await,
+        };
+        let task = task.map_err(Fault::director("read the operation's task"))?;
         let Some(task) = task.filter(|task| confirms(task, instance, token)) else {
             return Ok(None);
         };
@@ -94,6 +166,9 @@ impl Instances {
                 return Ok(None);
             }
         }
+        if !self.knows_errands(token) || self.was_overtaken(call, instance, token, &task).await? {
+            return Ok(None);
+        }
         let operation = Operation {
             instance: instance.clone(),
             deployment: deployment(instance),
@@ -104,25 +179,86 @@ impl Instances {
             errands: token.errands(),
             request: request.clone(),
             stored: None,
+            cuts_short: None,
+            obsolete_configs: Vec::new(),
+            begun: Begun::Elsewhere,
         };
-        Ok(Some(told(self.drivers.start(
-            &self.neighbours,
-            operation,
-            None,
-        ))))
+        let adopted = self.drivers.take_over(&self.neighbours, operation);
+        Ok(Some(self.told(adopted)))
     }
 
-    /// A delete whose instance is gone has done what it should.
+    /// A token starts no errand but those that the operator has configured, and none without a context that joins it to
+    /// the operation.
+    fn knows_errands(&self, token: &OperationToken) -> bool {
+        let plans = &self.offering.plans;
+        token.errands().iter().all(|errand| {
+            let configured = plans.iter().flat_map(|plan| {
+                let errands = &plan.lifecycle_errands;
+                errands.post_deploy.iter().chain(&errands.pre_delete)
+            });
+            token.context.is_some()
+                && configured
+                    .into_iter()
+                    .any(|known| known.name == errand.name)
+        })
+    }
+
+    /// Something newer was done with the deployment, which an old operation must not go on with.
+    async fn was_overtaken(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        token: &OperationToken,
+        first: &Task,
+    ) -> Result<bool, Fault> {
+        let filter = TaskFilter {
+            deployment: Some(deployment(instance)),
+            ..TaskFilter::default()
+        };
+        let tasks = self.neighbours.director.tasks(call, &filter).await;
+        let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+        Ok(tasks.iter().any(|task| {
+            task.id > first.id
+                && task.context != token.context
+                && Doing::of(&task.description) != Doing::Other
+        }))
+    }
+
+    fn told(&self, snapshot: Snapshot) -> Standing {
+        match snapshot.state {
+            SnapshotState::InProgress(description) => Standing::InProgress {
+                description,
+                ask_again: pace(
+                    snapshot.since.elapsed(),
+                    self.neighbours.timings.longest_look,
+                ),
+            },
+            SnapshotState::Ended(outcome) => Standing::Ended {
+                kind: Some(snapshot.kind),
+                outcome,
+            },
+            SnapshotState::NeverSubmitted => Standing::NeverSubmitted(snapshot.kind),
+        }
+    }
+
+    /// Nobody remembers the operation, and the Director has dropped its tasks, or never had any: what is there has to tell
+    /// how it ended.
     async fn guess_after(
         &self,
         call: &Call,
         instance: &InstanceId,
-        kind: OperationKind,
+        token: &OperationToken,
     ) -> Result<Standing, Fault> {
-        match self.guess(call, instance).await? {
-            Standing::Unknown if kind.deletes() => Ok(Standing::Gone),
-            standing => Ok(standing),
-        }
+        let is_ours = token.names(instance) == Some(true);
+        Ok(match self.guess(call, instance).await? {
+            Standing::Unknown if token.kind.deletes() => Standing::Gone,
+            // A platform would ask on for days for an instance that is not there.
+            Standing::Unknown if is_ours => failed(narrative::nothing_there(token.kind)),
+            Standing::Ended { outcome, .. } if token.kind.deletes() && outcome.is_success() => {
+                failed(narrative::still_there(token.kind))
+            }
+            standing => standing,
+        })
     }
 
     /// Nobody remembers the operation: the deployment's newest task has to do.
@@ -143,36 +279,68 @@ impl Instances {
             return Ok(Standing::Unknown);
         }
         let Some(task) = tasks.last() else {
-            return Ok(Standing::Ended(Outcome::Succeeded(narrative::completed(
-                OperationKind::Create,
-            ))));
+            return Ok(ended(Outcome::Succeeded {
+                description: narrative::completed(OperationKind::Create),
+            }));
         };
         Ok(match &task.state {
-            TaskState::Done => Standing::Ended(Outcome::Succeeded(
-                "The latest operation has completed".to_owned(),
-            )),
+            TaskState::Done => ended(Outcome::Succeeded {
+                description: "The latest operation has completed".to_owned(),
+            }),
             TaskState::Error | TaskState::Cancelled | TaskState::Timeout => {
-                Standing::Ended(Outcome::Failed(format!(
-                    "The latest operation has failed. Please ask your operator for help and quote task-id: {}",
-                    task.id
-                )))
+                ended(Outcome::Failed {
+                    description: format!(
+                        "The latest operation has failed. Please ask your operator for help and quote task-id: {}",
+                        task.id
+                    ),
+                    condition: None,
+                })
             }
             TaskState::Queued
             | TaskState::Processing
             | TaskState::Cancelling
             | TaskState::Unknown(_) => Standing::InProgress {
                 description: "The latest operation is in progress".to_owned(),
+                ask_again: self.neighbours.timings.longest_look,
             },
         })
     }
 }
 
-fn told(snapshot: Snapshot) -> Standing {
-    match snapshot.state {
-        SnapshotState::InProgress(description) => Standing::InProgress { description },
-        SnapshotState::Ended(outcome) => Standing::Ended(outcome),
-        SnapshotState::NeverSubmitted => Standing::NeverSubmitted(snapshot.kind),
+fn ended(outcome: Outcome) -> Standing {
+    Standing::Ended {
+        kind: None,
+        outcome,
     }
+}
+
+fn failed(description: String) -> Standing {
+    ended(Outcome::Failed {
+        description,
+        condition: None,
+    })
+}
+
+fn has_failed(task: &Task) -> bool {
+    matches!(
+        task.state,
+        TaskState::Error | TaskState::Cancelled | TaskState::Timeout
+    )
+}
+
+/// The platform asks about an operation that was none any more when the instance was deleted.
+fn was_cut_short(latest: &Snapshot, token: &OperationToken) -> bool {
+    let is_gone = matches!(&latest.state, SnapshotState::Ended(outcome) if outcome.is_success());
+    latest.kind.deletes()
+        && is_gone
+        && !token.kind.deletes()
+        && token.context.is_some()
+        && token.context != latest.context
+}
+
+/// A driver's own pause is a third of the time that it has been at work: whoever asks in between reads nothing new.
+fn pace(at_work: Duration, longest: Duration) -> Duration {
+    (at_work / 3).clamp(SHORTEST_PAUSE, longest.max(SHORTEST_PAUSE))
 }
 
 /// A token is believed when the Director knows its task as the first one of this instance and this kind: a made-up one must
@@ -184,4 +352,21 @@ fn confirms(task: &Task, instance: &InstanceId, token: &OperationToken) -> bool 
         && stages
             .first()
             .is_some_and(|stage| Doing::of(&task.description).fits(stage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_between_two_polls_grows_from_a_second_to_the_drivers_longest() {
+        let longest = Duration::from_secs(5);
+        for (at_work, pause) in [(0, 1), (2, 1), (6, 2), (12, 4), (15, 5), (3600, 5)] {
+            assert_eq!(
+                pace(Duration::from_secs(at_work), longest),
+                Duration::from_secs(pause),
+                "{at_work}"
+            );
+        }
+    }
 }

@@ -25,8 +25,11 @@ impl Instances {
             self.check_pending_changes(order, plan, &current).await?;
         }
         let previous = self.previous(plan, &current);
-        self.redeploy(order, OperationKind::Update, current, previous)
-            .await
+        let mut prepared = self
+            .prepare(order, OperationKind::Update, Some(previous))
+            .await?;
+        prepared.marker.previous_plan = Some(from.clone()).filter(|from| *from != order.plan);
+        self.redeploy(order, current, prepared).await
     }
 
     /// Makes sure that the adapter would make of the instance what is deployed, so that its user changes nothing but

@@ -4,7 +4,7 @@ use super::{
     Fault, Instances, OperationKind, Order, Started,
     current::{AtRest, Current},
     hand_over::HandOver,
-    preparation::Previous,
+    preparation::Prepared,
 };
 
 impl Instances {
@@ -16,19 +16,19 @@ impl Instances {
             Current::SameInProgress(started) => return Ok(started),
         };
         let previous = self.previous(Some(self.plan(&order.plan)?), &current);
-        self.redeploy(order, OperationKind::Upgrade, current, previous)
-            .await
+        let prepared = self
+            .prepare(order, OperationKind::Upgrade, Some(previous))
+            .await?;
+        self.redeploy(order, current, prepared).await
     }
 
-    /// Asks the adapter for everything and hands it over.
+    /// Hands over what is prepared for an existing instance.
     pub(super) async fn redeploy(
         &self,
         order: &Order,
-        kind: OperationKind,
         current: AtRest,
-        previous: Previous,
+        prepared: Prepared,
     ) -> Result<Started, Fault> {
-        let prepared = self.prepare(order, kind, Some(previous)).await?;
         let context = prepared.marker.context.clone();
         let hand_over = HandOver {
             order,

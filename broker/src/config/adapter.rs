@@ -15,12 +15,53 @@ pub struct Adapter {
     pub path: PathBuf,
     /// Names of environment variables that are passed on beside the usual few.
     pub environment: Vec<String>,
+    /// How it takes what it is asked.
+    pub form: AdapterForm,
+    /// Whether it describes the parameters of its plans.
+    pub plan_schemas: PlanSchemaSupport,
+}
+
+/// How an adapter takes what it is asked (`broker.use_stdin`, `spec/contracts/adapter-protocol.md` §1.3 and §1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdapterForm {
+    /// As one document on its stdin.
+    Stdin,
+    /// As arguments, which everybody on the machine can read. Secrets, configs and labels have no place in it.
+    Arguments,
+}
+
+/// Whether the adapter describes the parameters of its plans (`broker.enable_plan_schemas`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanSchemaSupport {
+    /// It does: parameters are held against its schemas.
+    Enabled,
+    /// It is not asked; it checks parameters by itself.
+    Disabled,
 }
 
 /// Owner may read and execute, as the Go broker demands.
 const READ_AND_EXECUTE: u32 = 0o500;
 
-pub(super) fn read(section: &Section<'_>) -> Option<Adapter> {
+/// Reads the keys that stand in the section `broker`.
+pub(super) fn read_support(broker: &Section<'_>) -> (AdapterForm, PlanSchemaSupport) {
+    // Absent means what the release's job specification says.
+    let form = if broker.flag("use_stdin", true) {
+        AdapterForm::Stdin
+    } else {
+        AdapterForm::Arguments
+    };
+    let schemas = if broker.flag("enable_plan_schemas", false) {
+        PlanSchemaSupport::Enabled
+    } else {
+        PlanSchemaSupport::Disabled
+    };
+    (form, schemas)
+}
+
+pub(super) fn read(
+    section: &Section<'_>,
+    (form, plan_schemas): (AdapterForm, PlanSchemaSupport),
+) -> Option<Adapter> {
     let path = section.required_text("path", "the path of the service adapter's executable");
     let environment = section
         .texts("environment")
@@ -31,10 +72,16 @@ pub(super) fn read(section: &Section<'_>) -> Option<Adapter> {
     section.ignore(&["mount_paths"]);
     section.remark_unknown_keys();
     let path = path?;
-    match unusable(Path::new(&path.value)) {
+    // An adapter is started elsewhere than the broker.
+    let Ok(program) = std::path::absolute(&path.value) else {
+        return section.refuse_value(&path, "is no path; give an executable file");
+    };
+    match unusable(&program) {
         None => Some(Adapter {
-            path: path.value.into(),
+            path: program,
             environment,
+            form,
+            plan_schemas,
         }),
         Some(why) => section.refuse_value(
             &path,

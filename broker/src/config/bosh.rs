@@ -2,7 +2,10 @@
 
 use secrecy::SecretString;
 
-use super::section::Section;
+use super::{
+    client_credentials::{self, ClientCredentials},
+    section::Section,
+};
 
 /// The Director.
 #[derive(Debug)]
@@ -84,11 +87,12 @@ fn uaa_credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
             "cannot be used for a Director; give `client_credentials` with a client of its UAA",
         );
     }
-    let client_id = client.required_text("client_id", "a client of the Director's UAA");
-    let client_secret = client.required_text("client_secret", "that client's secret");
-    client.remark_unknown_keys();
+    let ClientCredentials {
+        client_id,
+        client_secret,
+    } = client_credentials::read(&client, "a client of the Director's UAA")?;
     Some(DirectorCredentials::Uaa {
-        client_id: client_id?.value,
-        client_secret: client_secret?.value.into(),
+        client_id,
+        client_secret,
     })
 }

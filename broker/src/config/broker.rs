@@ -29,6 +29,10 @@ pub struct Broker {
     pub error_detail: ErrorDetail,
     /// What becomes of an update of an instance that is behind what the operator offers.
     pub pending_changes: PendingChanges,
+    /// Whether platforms may ask what an instance is.
+    pub instance_fetching: InstanceFetching,
+    /// Whether an order has to say for which organization and space it is.
+    pub organization_and_space: OrganizationAndSpace,
     /// Whether a name is printed at start-up.
     pub startup_banner: bool,
     /// Every duration and ceiling that is not fixed by a protocol.
@@ -88,6 +92,25 @@ pub enum PendingChanges {
     LetIn,
 }
 
+/// Whether platforms may ask what an instance is (`broker.enable_fetch_instance`, a key of our own).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstanceFetching {
+    /// The catalog announces it, and it is answered.
+    Offered,
+    /// There is no such route.
+    NotOffered,
+}
+
+/// Whether an order has to name organization and space (`broker.require_organization_and_space`, a key of our own). The
+/// specification wants both, though deprecated; the Go broker never asked for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrganizationAndSpace {
+    /// An order without them is refused.
+    Required,
+    /// An order may come without them.
+    Optional,
+}
+
 /// How much of an error platform users see (`broker.expose_operational_errors`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorDetail {
@@ -120,6 +143,9 @@ pub struct Timings {
     pub taking_back: Duration,
     /// How long an ended operation is remembered here; afterwards its marker tells.
     pub remembered: Duration,
+    /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `remembered`: orders under
+    /// ids that are not known yet are remembered here until those are learned.
+    pub plans_believed: Duration,
     /// How long each neighbour may take at start-up.
     pub start_up: Duration,
     /// How many adapter processes run at once; more wait their turn.
@@ -141,6 +167,7 @@ impl Default for Timings {
             lost_answer: Duration::from_secs(10),
             taking_back: Duration::from_secs(4),
             remembered: Duration::from_hours(1),
+            plans_believed: Duration::from_mins(10),
             start_up: Duration::from_secs(30),
             adapter_processes: 64,
             submissions: 16,
@@ -179,6 +206,16 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
     } else {
         PendingChanges::Refused
     };
+    let instance_fetching = if section.flag("enable_fetch_instance", false) {
+        InstanceFetching::Offered
+    } else {
+        InstanceFetching::NotOffered
+    };
+    let organization_and_space = if section.flag("require_organization_and_space", false) {
+        OrganizationAndSpace::Required
+    } else {
+        OrganizationAndSpace::Optional
+    };
     let startup_banner = section.flag("startup_banner", false);
     section.ignore(&[
         "disable_cf_startup_checks",
@@ -195,6 +232,8 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
         bosh_configs,
         error_detail,
         pending_changes,
+        instance_fetching,
+        organization_and_space,
         startup_banner,
         timings: timings?,
     })
@@ -272,6 +311,7 @@ fn timings(section: &Section<'_>) -> Option<Timings> {
     let mut timings = Timings::default();
     let budget = section.number("request_budget_in_seconds");
     let processes = section.number("adapter_processes");
+    let lost_answer = section.number("lost_answer_in_seconds");
     section.remark_unknown_keys();
     if let Some(found) = budget {
         match u64::try_from(found.value) {
@@ -295,6 +335,15 @@ fn timings(section: &Section<'_>) -> Option<Timings> {
             }
         }
     }
+    if let Some(found) = lost_answer {
+        match u64::try_from(found.value) {
+            Ok(seconds @ 1..=60) => timings.lost_answer = Duration::from_secs(seconds),
+            _ => {
+                return section
+                    .refuse_value(&found, format!("is {}; give 1 to 60 seconds", found.value));
+            }
+        }
+    }
     timings.submission_reserve = timings.submission_reserve.min(timings.request_budget / 4);
     Some(timings)
 }
@@ -302,12 +351,6 @@ fn timings(section: &Section<'_>) -> Option<Timings> {
 /// Switches of the Go broker whose features are not there yet.
 fn refuse_what_is_not_offered(section: &Section<'_>) {
     for (key, offered, what) in [
-        (
-            "use_stdin",
-            true,
-            "adapters that take arguments on the command line",
-        ),
-        ("enable_plan_schemas", false, "plan schemas"),
         ("enable_secure_manifests", false, "secure manifests"),
         ("enable_telemetry", false, "telemetry"),
         (

@@ -2,7 +2,11 @@
 
 use secrecy::SecretString;
 
-use super::{problems::Faulty, section::Section};
+use super::{
+    client_credentials::{self, ClientCredentials},
+    problems::Faulty,
+    section::Section,
+};
 
 /// The Cloud Controller and its UAA.
 #[derive(Debug)]
@@ -17,6 +21,17 @@ pub struct CloudFoundry {
     pub uaa_url: String,
     /// How to authenticate.
     pub credentials: PlatformCredentials,
+    /// Whether it is looked at before the first request is taken.
+    pub checks: CloudFoundryChecks,
+}
+
+/// Whether the Cloud Controller is looked at before the first request is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloudFoundryChecks {
+    /// Its version, our credentials, and that no plan in use has gone from the configuration.
+    Run,
+    /// `broker.disable_cf_startup_checks` is set: it is used all the same.
+    Skipped,
 }
 
 /// Whether a neighbour's certificate is verified.
@@ -47,11 +62,27 @@ pub enum PlatformCredentials {
     },
 }
 
-/// Reads `cf`, unless `broker.disable_cf_startup_checks` says that there is no Cloud Controller.
+/// Reads `cf`. With `broker.disable_cf_startup_checks` it may be left out, or be unfinished: the Go broker does not look
+/// at it then. It may also be left out where `service_instances_api` lists the instances.
 pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
     let broker = root.section("broker");
     let section = root.section("cf");
-    if broker.flag("disable_cf_startup_checks", false) {
+    let checks = if broker.flag("disable_cf_startup_checks", false) {
+        CloudFoundryChecks::Skipped
+    } else {
+        CloudFoundryChecks::Run
+    };
+    let is_listed_elsewhere = root.section("service_instances_api").has_value("url");
+    if is_listed_elsewhere && !section.holds_a_value() {
+        return Ok(None);
+    }
+    if checks == CloudFoundryChecks::Skipped && !is_complete(&section) {
+        if section.holds_a_value() {
+            section.remark_here(
+                "is not complete, and not used because `broker.disable_cf_startup_checks` is set; give `url`, `uaa.url` and \
+                 credentials, or remove it",
+            );
+        }
         return Ok(None);
     }
     let verification = if broker.flag("disable_ssl_cert_verification", false) {
@@ -59,12 +90,28 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
     } else {
         Verification::On
     };
-    cloud_foundry(&section, verification)
+    cloud_foundry(&section, verification, checks)
         .map(Some)
         .ok_or(Faulty)
 }
 
-fn cloud_foundry(section: &Section<'_>, verification: Verification) -> Option<CloudFoundry> {
+/// Addresses and credentials are there, right or wrong.
+fn is_complete(section: &Section<'_>) -> bool {
+    let uaa = section.section("uaa");
+    let authentication = uaa.section("authentication");
+    let client = authentication.section("client_credentials");
+    let user = authentication.section("user_credentials");
+    let has_client = client.has_value("client_id")
+        && (client.has_value("client_secret") || client.has_value("secret"));
+    let has_user = user.has_value("username") && user.has_value("password");
+    section.has_value("url") && uaa.has_value("url") && (has_client || has_user)
+}
+
+fn cloud_foundry(
+    section: &Section<'_>,
+    verification: Verification,
+    checks: CloudFoundryChecks,
+) -> Option<CloudFoundry> {
     let url = section.required_text(
         "url",
         "the address of the Cloud Controller, such as `https://api.example.com`",
@@ -92,6 +139,7 @@ fn cloud_foundry(section: &Section<'_>, verification: Verification) -> Option<Cl
         verification,
         uaa_url: uaa_url?.value,
         credentials: credentials?,
+        checks,
     })
 }
 
@@ -109,12 +157,13 @@ fn credentials(section: &Section<'_>) -> Option<PlatformCredentials> {
             "is missing; give it or `user_credentials`",
         ),
         (true, false) => {
-            let client_id = client.required_text("client_id", "a client of the UAA");
-            let client_secret = client.required_text("client_secret", "that client's secret");
-            client.remark_unknown_keys();
+            let ClientCredentials {
+                client_id,
+                client_secret,
+            } = client_credentials::read(&client, "a client of the UAA")?;
             Some(PlatformCredentials::Client {
-                client_id: client_id?.value,
-                client_secret: client_secret?.value.into(),
+                client_id,
+                client_secret,
             })
         }
         (false, true) => {

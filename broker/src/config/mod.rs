@@ -3,12 +3,13 @@
 //! A file is read in two steps: [`document`] parses it into values that know their places, then one reader per
 //! section checks them and collects every fault, so that an operator, whose feedback loop is a deployment, hears of
 //! all of them at once. Keys, coercions and checks are those of `spec/contracts/config-and-release.md` §1; the keys
-//! of our own (`broker.bind_address`, `broker.timings`) are ignored by the Go broker.
+//! of our own (`docs/architecture.md`, "Keys of our own") are ignored by the Go broker.
 
 mod adapter;
 mod bosh;
 mod broker;
 mod catalog;
+mod client_credentials;
 mod cloud_foundry;
 mod deployment;
 mod document;
@@ -16,6 +17,7 @@ mod plan;
 mod platform_limits;
 mod problems;
 mod section;
+mod service_instances_api;
 
 use std::{collections::BTreeSet, fs, io, path::Path, sync::Arc};
 
@@ -25,16 +27,18 @@ use document::{Document, Place};
 use problems::Problems;
 use section::{Context, Section};
 
-pub use adapter::Adapter;
+pub use adapter::{Adapter, AdapterForm, PlanSchemaSupport};
 pub use bosh::{Bosh, DirectorCredentials};
 pub use broker::{
-    BasicCredentials, BoshConfigs, Broker, ErrorDetail, PendingChanges, Timings, TlsFiles,
+    BasicCredentials, BoshConfigs, Broker, ErrorDetail, InstanceFetching, OrganizationAndSpace,
+    PendingChanges, Timings, TlsFiles,
 };
 pub use catalog::{DashboardClient, GlobalQuotas, Offering};
-pub use cloud_foundry::{CloudFoundry, PlatformCredentials, Verification};
+pub use cloud_foundry::{CloudFoundry, CloudFoundryChecks, PlatformCredentials, Verification};
 pub use deployment::ServiceSoftware;
 pub use plan::{MaintenanceInfo, Plan, PlanQuotas, ResourceQuota};
 pub use problems::{InvalidConfig, Problem};
+pub use service_instances_api::ServiceInstancesApi;
 
 /// Everything the broker has been told. Every value has been checked.
 #[derive(Debug)]
@@ -43,8 +47,10 @@ pub struct Config {
     pub broker: Broker,
     /// The Director.
     pub bosh: Bosh,
-    /// The Cloud Controller; absent where `disable_cf_startup_checks` says that there is none.
+    /// The Cloud Controller; may be absent where `broker.disable_cf_startup_checks` or `service_instances_api` is set.
     pub cloud_foundry: Option<CloudFoundry>,
+    /// Who lists the service instances where no Cloud Controller does.
+    pub service_instances_api: Option<ServiceInstancesApi>,
     /// The service adapter.
     pub adapter: Adapter,
     /// The releases and stemcells that adapters build manifests from.
@@ -122,10 +128,13 @@ impl Config {
 }
 
 fn read(root: &Section<'_>) -> Option<Config> {
-    let broker = broker::read(&root.section("broker"));
+    let broker = root.section("broker");
+    let adapter_support = adapter::read_support(&broker);
+    let broker = broker::read(&broker);
     let bosh = bosh::read(&root.section("bosh"));
     let cloud_foundry = cloud_foundry::read(root);
-    let adapter = adapter::read(&root.section("service_adapter"));
+    let service_instances_api = service_instances_api::read(&root.section("service_instances_api"));
+    let adapter = adapter::read(&root.section("service_adapter"), adapter_support);
     let software = deployment::read(&root.section("service_deployment"));
     let offering = catalog::read(&root.section("service_catalog"));
     refuse_what_is_not_offered(root);
@@ -135,14 +144,23 @@ fn read(root: &Section<'_>) -> Option<Config> {
         broker: broker?,
         bosh: bosh?,
         cloud_foundry: cloud_foundry.ok()?,
+        service_instances_api,
         adapter: adapter?,
         software: software?,
         offering: Arc::new(offering?),
     };
-    if config.cloud_foundry.is_none() && config.offering.has_quotas() {
+    let has_source = config.cloud_foundry.is_some() || config.service_instances_api.is_some();
+    if config.offering.has_quotas() && !has_source {
         return root.refuse(
             "service_catalog",
-            "has quotas, which cannot be enforced without a Cloud Controller to count at; configure `cf` or remove the quotas",
+            "has quotas, which cannot be enforced without somebody to count at; configure `cf` or `service_instances_api`, or \
+             remove the quotas",
+        );
+    }
+    if config.cloud_foundry.is_some() && config.service_instances_api.is_some() {
+        root.remark(
+            "service_instances_api",
+            "stands beside `cf`, where quotas are counted; its list is not asked for",
         );
     }
     remark_unknown_errands(root, &config);
@@ -183,17 +201,11 @@ fn remark_unknown_errands(root: &Section<'_>, config: &Config) {
 
 /// Features of the Go broker that are not there yet are refused by name: running without them in silence would break promises.
 fn refuse_what_is_not_offered(root: &Section<'_>) {
-    for (key, what) in [
-        ("credhub", "binding credentials in the runtime CredHub"),
-        ("service_instances_api", "the service instances API"),
-    ] {
-        let section = root.section(key);
-        if section.holds_a_value() {
-            root.refuse::<()>(
-                key,
-                format!("is configured; this version does not offer {what}, remove the section"),
-            );
-        }
+    if root.section("credhub").holds_a_value() {
+        root.refuse::<()>(
+            "credhub",
+            "is configured; this version does not offer binding credentials in the runtime CredHub, remove the section",
+        );
     }
     // Rendered with nulls or values by the release whether or not secure manifests are on.
     root.ignore(&["bosh_credhub"]);

@@ -67,6 +67,11 @@ impl PlanQuotas {
         self.service_instances.is_some()
             || self.resources.values().any(|resource| resource.limit > 0)
     }
+
+    /// What an instance costs of a resource; nothing, unless the plan says so.
+    pub fn cost(&self, resource: &str) -> u64 {
+        self.resources.get(resource).map_or(0, |quota| quota.cost)
+    }
 }
 
 /// The version of what a plan deploys (`spec/contracts/broker-behaviour.md` §3.2).

@@ -92,6 +92,16 @@ impl<'a> Section<'a> {
             .remark(self.place, &self.key(key), text);
     }
 
+    /// Notes something about this section as a whole that is odd.
+    pub(super) fn remark_here(&self, text: impl Into<String>) {
+        self.context.problems.remark(self.place, &self.path, text);
+    }
+
+    /// Notes something about a value that was found that is odd.
+    pub(super) fn remark_value<V>(&self, found: &Found<V>, text: impl Into<String>) {
+        self.context.problems.remark(found.place, &found.key, text);
+    }
+
     /// Notes a fault of a value that was found.
     pub(super) fn refuse_value<T, V>(
         &self,

@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use secrecy::ExposeSecret;
+
 use super::*;
 
 /// A configuration that needs nothing but an executable, which the test's own is.
@@ -45,6 +47,16 @@ service_catalog:
     )
 }
 
+fn minimal_without_cf() -> String {
+    without_cf(&minimal())
+}
+
+fn without_cf(source: &str) -> String {
+    let (before, rest) = source.split_once("cf:\n").unwrap();
+    let (_, after) = rest.split_once("service_adapter:\n").unwrap();
+    format!("{before}service_adapter:\n{after}")
+}
+
 fn parse(source: &str) -> Result<Loaded, InvalidConfig> {
     Config::parse(Path::new("broker.yml"), source)
 }
@@ -82,6 +94,19 @@ fn free_form_values_have_the_types_of_yaml_1_1() {
         serde_json::json!({"persistence": true, "mode": 511})
     );
     assert!(config.offering.bindable);
+}
+
+#[test]
+fn keys_of_free_form_values_may_be_anything() {
+    let source = minimal().replace(
+        "{persistence: on, mode: 0777}",
+        "{1: one, nested: {2: [], true: {3.50: x}}}",
+    );
+    let config = parse(&source).unwrap().config;
+    assert_eq!(
+        serde_json::Value::Object(config.offering.global_properties.clone()),
+        serde_json::json!({"1": "one", "nested": {"2": [], "true": {"3.50": "x"}}})
+    );
 }
 
 #[test]
@@ -153,12 +178,11 @@ fn a_rendered_file_with_nulls_everywhere_is_accepted() {
 #[test]
 fn features_that_are_not_there_are_refused_by_name() {
     for (line, key) in [
-        ("  use_stdin: false", "broker.use_stdin"),
         (
             "  enable_secure_manifests: true",
             "broker.enable_secure_manifests",
         ),
-        ("  enable_plan_schemas: yes", "broker.enable_plan_schemas"),
+        ("  enable_telemetry: yes", "broker.enable_telemetry"),
     ] {
         let source =
             minimal().replace("  username: broker", &format!("  username: broker\n{line}"));
@@ -169,8 +193,44 @@ fn features_that_are_not_there_are_refused_by_name() {
 }
 
 #[test]
+fn adapters_read_stdin_and_describe_no_parameters_unless_the_operator_says_otherwise() {
+    let decided = |source: &str| {
+        let adapter = parse(source).unwrap().config.adapter;
+        (adapter.form, adapter.plan_schemas)
+    };
+    let usual = (AdapterForm::Stdin, PlanSchemaSupport::Disabled);
+    assert_eq!(decided(&minimal()), usual);
+    let otherwise = minimal().replace(
+        "  username: broker",
+        "  username: broker\n  use_stdin: no\n  enable_plan_schemas: yes",
+    );
+    let expected = (AdapterForm::Arguments, PlanSchemaSupport::Enabled);
+    assert_eq!(decided(&otherwise), expected);
+}
+
+#[test]
+fn what_adapters_read_on_stdin_only_is_refused_where_they_get_arguments() {
+    let arguments = minimal().replace(
+        "  username: broker",
+        "  username: broker\n  use_stdin: false",
+    );
+    for source in [
+        arguments.replace(
+            "  use_stdin: false",
+            "  use_stdin: false\n  enable_secure_manifests: true",
+        ),
+        arguments.replace(
+            "    description: One VM\n",
+            "    description: One VM\n    binding_with_dns: [{name: a, link_provider: b, instance_group: c}]\n",
+        ),
+    ] {
+        assert_eq!(problems(&source).len(), 1, "{source}");
+    }
+}
+
+#[test]
 fn quotas_without_somebody_to_count_at_refuse_the_start() {
-    let source = minimal()
+    let source = minimal_without_cf()
         .replace(
             "  username: broker",
             "  username: broker\n  disable_cf_startup_checks: true",
@@ -180,6 +240,67 @@ fn quotas_without_somebody_to_count_at_refuse_the_start() {
             "    description: One VM\n    quotas: {service_instance_limit: 5}\n",
         );
     assert!(problems(&source)[0].contains("cannot be enforced"));
+}
+
+#[test]
+fn quotas_are_counted_with_the_service_instances_api_where_there_is_no_cloud_controller() {
+    let source = without_cf(&minimal())
+        .replace(
+            "  username: broker",
+            "  username: broker\n  disable_cf_startup_checks: true",
+        )
+        .replace(
+            "service_adapter:\n",
+            "service_instances_api:\n  url: https://instances.example/redis?all=1\n  authentication: {basic: {username: lister, password: hunter2-api}}\nservice_adapter:\n",
+        )
+        .replace(
+            "    description: One VM\n",
+            "    description: One VM\n    quotas: {service_instance_limit: 5}\n",
+        );
+    let loaded = parse(&source).unwrap();
+    assert_eq!(loaded.remarks, []);
+    let api = loaded.config.service_instances_api.unwrap();
+    assert_eq!(api.url, "https://instances.example/redis?all=1");
+    assert_eq!(api.username, "lister");
+    assert_eq!(api.verification, Verification::On);
+    assert!(!format!("{api:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_service_instances_api_beside_a_cloud_controller_is_remarked_on() {
+    let source = minimal().replace(
+        "service_adapter:\n",
+        "service_instances_api: {url: 'https://instances.example'}\nservice_adapter:\n",
+    );
+    let remarks = parse(&source).unwrap().remarks;
+    let [remark] = remarks.as_slice() else {
+        panic!("{remarks:?}");
+    };
+    assert!(
+        remark
+            .to_string()
+            .contains("`service_instances_api` stands beside `cf`"),
+        "{remark}"
+    );
+}
+
+#[test]
+fn a_service_instances_api_without_an_address_is_none() {
+    for (section, remarks) in [
+        (
+            "{url: , root_ca_cert: , authentication: {basic: {username: }}}",
+            0,
+        ),
+        ("{authentication: {basic: {username: lister}}}", 1),
+    ] {
+        let source = minimal().replace(
+            "service_adapter:\n",
+            &format!("service_instances_api: {section}\nservice_adapter:\n"),
+        );
+        let loaded = parse(&source).unwrap();
+        assert!(loaded.config.service_instances_api.is_none());
+        assert_eq!(loaded.remarks.len(), remarks, "{:?}", loaded.remarks);
+    }
 }
 
 #[test]
@@ -302,4 +423,106 @@ fn what_platforms_refuse_in_a_catalog_is_refused_at_once() {
     broker.yml:29:21: `service_catalog.dashboard_client.redirect_uri` is missing; give where a sign-on may return to, such as `https://dashboard.example.com`
     broker.yml:33:5: `service_catalog.plans[0].maintenance_info` has 2036 characters as JSON; platforms take 2000, so shorten the description
     ");
+}
+
+#[test]
+fn a_clients_secret_is_read_under_its_other_spelling_with_a_remark() {
+    for (spelled, key) in [
+        (
+            minimal().replace("client_secret: hunter2-cf", "secret: hunter2-cf"),
+            "16:52: `cf.uaa.authentication.client_credentials.secret`",
+        ),
+        (
+            minimal().replace("client_secret: hunter2-bosh", "secret: hunter2-bosh"),
+            "10:52: `bosh.authentication.uaa.client_credentials.secret`",
+        ),
+    ] {
+        let loaded = parse(&spelled).unwrap();
+
+        let remarks: Vec<_> = loaded.remarks.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            remarks,
+            [format!(
+                "broker.yml:{key} is read as `client_secret`; spell it so, for that is the key's name"
+            )]
+        );
+        let PlatformCredentials::Client { client_secret, .. } =
+            loaded.config.cloud_foundry.unwrap().credentials
+        else {
+            panic!("a client is configured");
+        };
+        assert_eq!(client_secret.expose_secret(), "hunter2-cf");
+        let DirectorCredentials::Uaa { client_secret, .. } = loaded.config.bosh.credentials else {
+            panic!("a client is configured");
+        };
+        assert_eq!(client_secret.expose_secret(), "hunter2-bosh");
+    }
+}
+
+#[test]
+fn of_two_spellings_of_a_clients_secret_the_right_one_counts() {
+    let both = minimal().replace(
+        "client_secret: hunter2-cf",
+        "client_secret: hunter2-cf, secret: another",
+    );
+    let loaded = parse(&both).unwrap();
+
+    assert!(loaded.remarks[0].to_string().contains("ignored"));
+    let Some(CloudFoundry {
+        credentials: PlatformCredentials::Client { client_secret, .. },
+        ..
+    }) = loaded.config.cloud_foundry
+    else {
+        panic!("a client is configured");
+    };
+    assert_eq!(client_secret.expose_secret(), "hunter2-cf");
+}
+
+#[test]
+fn a_cloud_controller_is_used_even_if_its_checks_are_skipped() {
+    let checks = |source: &str| {
+        let config = parse(source).unwrap().config;
+        config.cloud_foundry.map(|cf| cf.checks)
+    };
+    let skipped = minimal().replace(
+        "  username: broker",
+        "  username: broker\n  disable_cf_startup_checks: true",
+    );
+    let with_quota = skipped.replace(
+        "    description: One VM\n",
+        "    description: One VM\n    quotas: {service_instance_limit: 5}\n",
+    );
+
+    assert_eq!(checks(&minimal()), Some(CloudFoundryChecks::Run));
+    assert_eq!(checks(&skipped), Some(CloudFoundryChecks::Skipped));
+    assert_eq!(checks(&with_quota), Some(CloudFoundryChecks::Skipped));
+}
+
+#[test]
+fn what_the_go_broker_does_not_look_at_may_be_unfinished() {
+    let skipped = minimal().replace(
+        "  username: broker",
+        "  username: broker\n  disable_cf_startup_checks: true",
+    );
+    for (unfinished, remarks) in [
+        (skipped.replace("url: https://uaa.example", "url:"), 1),
+        (skipped.replace("client_secret: hunter2-cf", "other: x"), 1),
+        (without_cf(&skipped), 0),
+    ] {
+        let loaded = parse(&unfinished).unwrap();
+
+        assert!(loaded.config.cloud_foundry.is_none());
+        assert_eq!(loaded.remarks.len(), remarks, "{:?}", loaded.remarks);
+    }
+    assert!(!problems(&minimal_without_cf()).is_empty());
+}
+
+#[test]
+fn who_lists_instances_elsewhere_needs_no_cloud_controller() {
+    let source = format!(
+        "{}service_instances_api: {{url: 'https://instances.example'}}\n",
+        minimal_without_cf()
+    );
+    let told = parse(&source).err().map(|error| error.to_string());
+    assert!(!told.unwrap_or_default().contains("`cf"));
 }

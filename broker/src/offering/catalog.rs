@@ -3,9 +3,9 @@
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
-use super::version::PlanVersion;
+use super::{plan_schemas::Schemas, version::PlanVersion};
 use crate::{
-    config::{MaintenanceInfo, Offering, Plan},
+    config::{InstanceFetching, MaintenanceInfo, Offering, Plan},
     ids::{OfferingId, PlanId},
 };
 
@@ -27,7 +27,7 @@ pub enum CatalogFault {
 }
 
 /// The whole catalog.
-pub fn catalog(offering: &Offering) -> Value {
+pub fn catalog(offering: &Offering, schemas: &Schemas, instances: InstanceFetching) -> Value {
     let mut service = Map::new();
     let mut set = |key: &str, value: Value| service.insert(key.to_owned(), value);
     set("id", json!(offering.id));
@@ -35,6 +35,9 @@ pub fn catalog(offering: &Offering) -> Value {
     set("description", json!(offering.description));
     set("bindable", json!(offering.bindable));
     set("plan_updateable", json!(offering.plan_updatable));
+    if instances == InstanceFetching::Offered {
+        set("instances_retrievable", json!(true));
+    }
     if !offering.tags.is_empty() {
         set("tags", json!(offering.tags));
     }
@@ -49,11 +52,12 @@ pub fn catalog(offering: &Offering) -> Value {
             json!({ "id": client.id, "secret": secret, "redirect_uri": client.redirect_uri }),
         );
     }
-    set("plans", offering.plans.iter().map(plan).collect());
+    let plans = offering.plans.iter().map(|entry| plan(entry, schemas));
+    set("plans", plans.collect());
     json!({ "services": [service] })
 }
 
-fn plan(plan: &Plan) -> Value {
+fn plan(plan: &Plan, schemas: &Schemas) -> Value {
     let mut entry = Map::new();
     let mut set = |key: &str, value: Value| entry.insert(key.to_owned(), value);
     set("id", json!(plan.id));
@@ -66,6 +70,9 @@ fn plan(plan: &Plan) -> Value {
         set("bindable", json!(bindable));
     }
     set("metadata", Value::Object(plan.metadata.clone()));
+    if let Some(schemas) = schemas.in_catalog(&plan.id) {
+        set("schemas", schemas);
+    }
     if let Some(info) = maintenance_info(&plan.maintenance_info) {
         set("maintenance_info", info);
     }

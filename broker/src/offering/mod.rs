@@ -5,18 +5,20 @@
 //! | `catalog` | what platforms read |
 //! | `version` | the version of a plan, and whether a platform means it |
 //! | `update` | what an update request means |
-//! | `schemas` | whether parameters fit a plan |
+//! | `plan_schemas`, `parameter_schema` | whether parameters fit a plan |
 //! | `quotas` | whether one more instance fits |
 
 mod catalog;
+mod parameter_schema;
+mod plan_schemas;
 mod quotas;
-mod schemas;
 mod update;
 mod version;
 
 pub use catalog::{CatalogFault, catalog};
-pub use quotas::{QuotaExceeded, Usage, check_quotas};
-pub use schemas::{InvalidParameters, ParameterSchema, PlanSchemas, SchemaFault};
+pub use parameter_schema::{InvalidParameters, ParameterSchema, SchemaFault};
+pub use plan_schemas::{BrokenSchema, ParametersOf, PlanSchemas, Schemas};
+pub use quotas::{QuotaExceeded, Total, Usage, check_quotas, totals_needed};
 pub use update::{
     PlanMovement, RequestedParameters, UpdateMeaning, UpdateQuestion, UpdateRefused,
     meaning_of_update,

@@ -1,33 +1,86 @@
 //! Whether one more instance fits.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use crate::{config::Offering, ids::PlanId};
 
-/// How many instances there are on each plan, the one in question not among them.
+/// How many instances there are, by the plans on which they take a place; the one in question not among them.
+///
+/// Most instances are on one plan. One that is being moved takes its place on both until it is known how that ended. Of
+/// one whose plan is not known nothing is known but that it is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    instances: BTreeMap<PlanId, u64>,
-}
-
-impl FromIterator<PlanId> for Usage {
-    fn from_iter<T: IntoIterator<Item = PlanId>>(plans: T) -> Self {
-        let mut instances = BTreeMap::new();
-        for plan in plans {
-            *instances.entry(plan).or_insert(0) += 1;
-        }
-        Self { instances }
-    }
+    instances: BTreeMap<BTreeSet<PlanId>, u64>,
 }
 
 impl Usage {
-    fn of(&self, plan: &PlanId) -> u64 {
-        self.instances.get(plan).copied().unwrap_or(0)
+    /// Counts `instances` more, each of them on all of `plans`.
+    pub fn add(&mut self, plans: BTreeSet<PlanId>, instances: u64) {
+        let count = self.instances.entry(plans).or_insert(0);
+        *count = count.saturating_add(instances);
     }
 
-    fn total(&self) -> u64 {
-        self.instances.values().sum()
+    /// How many are on the plan.
+    pub fn of(&self, plan: &PlanId) -> u64 {
+        self.sum(|plans| u64::from(plans.contains(plan)))
     }
+
+    /// How many there are, each counted once.
+    pub fn total(&self) -> u64 {
+        self.sum(|_| 1)
+    }
+
+    /// What all of them cost; one on several plans as much as its dearest.
+    fn cost(&self, of: impl Fn(&PlanId) -> u64) -> u64 {
+        self.sum(|plans| plans.iter().map(&of).max().unwrap_or(0))
+    }
+
+    fn sum(&self, each: impl Fn(&BTreeSet<PlanId>) -> u64) -> u64 {
+        self.instances
+            .iter()
+            .map(|(plans, count)| each(plans).saturating_mul(*count))
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// A number of instances that a limit is held against.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Total {
+    /// Those of one plan.
+    OfPlan(PlanId),
+    /// Those of all plans, retired ones included.
+    OfAll,
+}
+
+/// Which numbers have to be known to decide about one more instance of `plan`. Empty: nothing limits it.
+pub fn totals_needed(offering: &Offering, plan: &PlanId) -> BTreeSet<Total> {
+    let Some(ordered) = offering.plan(plan) else {
+        return BTreeSet::new();
+    };
+    let mut totals = BTreeSet::new();
+    let mut resources = ordered.quotas.resources.values();
+    if ordered.quotas.service_instances.is_some()
+        || resources.any(|quota| quota.limit > 0 && quota.cost > 0)
+    {
+        totals.insert(Total::OfPlan(plan.clone()));
+    }
+    if offering.global_quotas.service_instances.is_some() {
+        totals.insert(Total::OfAll);
+    }
+    for name in offering.global_quotas.resources.keys() {
+        if ordered.quotas.cost(name) == 0 {
+            continue;
+        }
+        let dear = offering
+            .plans
+            .iter()
+            .filter(|plan| plan.quotas.cost(name) > 0);
+        totals.extend(dear.map(|plan| Total::OfPlan(plan.id.clone())));
+    }
+    totals
 }
 
 /// One limit that one more instance would break.
@@ -127,19 +180,9 @@ pub fn check_quotas(
     {
         violations.push(Violation::GlobalInstances { limit });
     }
-    let cost_of = |plan: &crate::config::Plan, name: &str| {
-        plan.quotas
-            .resources
-            .get(name)
-            .map_or(0, |quota| quota.cost)
-    };
     for (name, limit) in &offering.global_quotas.resources {
-        let cost = cost_of(ordered, name);
-        let used: u64 = offering
-            .plans
-            .iter()
-            .map(|plan| cost_of(plan, name).saturating_mul(usage.of(&plan.id)))
-            .fold(0, u64::saturating_add);
+        let cost = ordered.quotas.cost(name);
+        let used = usage.cost(|plan| offering.plan(plan).map_or(0, |plan| plan.quotas.cost(name)));
         if cost > 0 && used.saturating_add(cost) > *limit {
             violations.push(Violation::GlobalResource {
                 name: name.clone(),
@@ -151,7 +194,7 @@ pub fn check_quotas(
     }
     for (name, quota) in &ordered.quotas.resources {
         let used = quota.cost.saturating_mul(usage.of(plan));
-        if quota.limit > 0 && used.saturating_add(quota.cost) > quota.limit {
+        if quota.cost > 0 && quota.limit > 0 && used.saturating_add(quota.cost) > quota.limit {
             violations.push(Violation::PlanResource {
                 name: name.clone(),
                 limit: quota.limit,
@@ -166,3 +209,6 @@ pub fn check_quotas(
         Err(QuotaExceeded { violations })
     }
 }
+
+#[cfg(test)]
+mod tests;

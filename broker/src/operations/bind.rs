@@ -7,7 +7,7 @@ use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::obj
 use crate::{
     bosh::{BindingOrder, Fault},
     ids::{BindingId, InstanceId, OfferingId, PlanId},
-    offering::CatalogFault,
+    offering::{CatalogFault, InvalidParameters, ParametersOf},
 };
 
 /// A request for credentials (Open Service Broker API 2.17, "Binding").
@@ -43,13 +43,15 @@ pub enum BindError {
     #[error("the service does not support bindings of backup agents")]
     BackupAgent,
     #[error(transparent)]
+    Parameters(#[from] InvalidParameters),
+    #[error(transparent)]
     Lock(#[from] LockTimeout),
     #[error(transparent)]
     Instance(#[from] Fault),
 }
 
 impl Operations {
-    /// Makes credentials.
+    /// Makes credentials. The order of the checks is that of `spec/contracts/broker-behaviour.md` §3.13.
     #[tracing::instrument(name = "bind", skip_all, fields(binding.id = %request.binding))]
     pub async fn bind(
         &self,
@@ -57,7 +59,7 @@ impl Operations {
         request: BindRequest,
     ) -> Result<Binding, BindError> {
         self.check_in_catalog(&request.service, &request.plan)?;
-        object(request.parameters.as_ref(), "parameters")?;
+        let parameters = object(request.parameters.as_ref(), "parameters")?;
         if request.for_backup_agent {
             return Err(BindError::BackupAgent);
         }
@@ -72,6 +74,9 @@ impl Operations {
             request: request_context.request,
             deadline: request_context.deadline,
         };
-        Ok(self.instances.bind(&order).await?)
+        let bindable = self.instances.find_bindable(&order).await?;
+        self.schemas
+            .check(&request.plan, ParametersOf::BindingCreate, &parameters)?;
+        Ok(self.instances.bind(&order, bindable).await?)
     }
 }

@@ -70,3 +70,18 @@ impl Lifecycle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_panics_is_cut_off_and_others_go_on() {
+        let lifecycle = Lifecycle::new(Handle::current());
+        let broken = lifecycle.finish(async { Vec::<u8>::new()[1] }).await;
+        let cut = broken.unwrap_err();
+        assert!(matches!(cut, Cut::Off(_)), "{cut:?}");
+        assert_eq!(cut.to_string(), "the request was cut off");
+        assert_eq!(lifecycle.finish(async { 7 }).await.unwrap(), 7);
+    }
+}

@@ -2,33 +2,36 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `provision`, `update`, `deprovision`, `bind`, `unbind`, `last_operation` | the operations |
-//! | `counting` | how many instances there are, for quotas |
+//! | `provision`, `update`, `deprovision`, `bind`, `unbind`, `fetch`, `last_operation` | the operations of platform users |
+//! | `upgrade`, `recreate` | those of the operator |
+//! | `counting` | which places are taken, for quotas |
+//! | `instance_source` | who knows the instances |
 //! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
 //! | `locks` | one instance at a time, all instances at once |
 
 mod bind;
 mod counting;
 mod deprovision;
+mod fetch;
+mod instance_source;
 mod last_operation;
 mod lifecycle;
 mod locks;
 mod provision;
+mod recreate;
 mod unbind;
 mod update;
+mod upgrade;
 
 use std::sync::Arc;
 
-use odb_platform::{
-    cloud_controller::CloudController,
-    http::{Call, Deadline},
-};
+use odb_platform::http::{Call, Deadline};
 
 use crate::{
     bosh::Instances,
-    config::Offering,
+    config::{Offering, Timings},
     ids::{InstanceId, OfferingId, PlanId, RequestId},
-    offering::{CatalogFault, MaintenanceConflict, PlanVersion},
+    offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
 };
 use counting::Counting;
 use locks::Locks;
@@ -36,17 +39,24 @@ use locks::Locks;
 pub use bind::{BindError, BindRequest};
 pub use counting::CountError;
 pub use deprovision::{DeprovisionError, DeprovisionRequest, Deprovisioned};
+pub use fetch::FetchRequest;
+pub use instance_source::{
+    CloudControllerSource, InstanceRecord, InstanceSource, RecordStanding, SourceError,
+};
 pub use last_operation::LastOperationRequest;
 pub use lifecycle::{Cut, Lifecycle};
 pub use provision::{ProvisionError, ProvisionRequest, Provisioned};
+pub use recreate::{RecreateError, RecreateRequest};
 pub use unbind::{UnbindError, UnbindRequest};
 pub use update::{PreviousValues, UpdateError, UpdateRequest, Updated};
+pub use upgrade::{UpgradeError, UpgradeRequest};
 
 /// Does what platform users ask for.
 #[derive(Clone, Debug)]
 pub struct Operations {
     instances: Instances,
     offering: Arc<Offering>,
+    schemas: Arc<Schemas>,
     counting: Option<Counting>,
     locks: Locks,
 }
@@ -94,18 +104,29 @@ pub struct NotAnObject {
 }
 
 impl Operations {
-    /// Operations on the instances of one offering. Without a Cloud Controller nothing is counted.
+    /// Operations on the instances of one offering. Without somebody who knows the instances nothing is counted.
     pub fn new(
         instances: Instances,
         offering: Arc<Offering>,
-        cloud_controller: Option<CloudController>,
+        schemas: Schemas,
+        source: Option<InstanceSource>,
+        timings: Timings,
     ) -> Self {
-        let counting = cloud_controller.map(|source| Counting::new(source, offering.clone()));
+        let counting = source.map(|source| Counting::new(source, offering.clone(), timings));
         Self {
             instances,
             offering,
+            schemas: Arc::new(schemas),
             counting,
             locks: Locks::default(),
+        }
+    }
+
+    /// Learns what has to be known before orders can be held against quotas. When it fails, the first order learns it.
+    pub async fn prepare_counting(&self, call: &Call) -> Result<(), CountError> {
+        match &self.counting {
+            Some(counting) => counting.prepare(&self.instances, call).await,
+            None => Ok(()),
         }
     }
 
@@ -114,8 +135,17 @@ impl Operations {
         &self.offering
     }
 
+    /// What parameters its plans take.
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
     fn check_in_catalog(&self, service: &OfferingId, plan: &PlanId) -> Result<(), CatalogFault> {
         self.check_service(service)?;
+        self.check_plan(plan)
+    }
+
+    fn check_plan(&self, plan: &PlanId) -> Result<(), CatalogFault> {
         match self.offering.plan(plan) {
             Some(_) => Ok(()),
             None => Err(CatalogFault::UnknownPlan { plan: plan.clone() }),

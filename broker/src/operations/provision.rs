@@ -10,7 +10,7 @@ use super::{
 use crate::{
     bosh::{Fault, Found, Order, Started},
     ids::{InstanceId, OfferingId, PlanId},
-    offering::{CatalogFault, MaintenanceConflict, QuotaExceeded},
+    offering::{CatalogFault, InvalidParameters, MaintenanceConflict, ParametersOf, QuotaExceeded},
 };
 
 /// An order for a new service instance (Open Service Broker API 2.17, "Provisioning").
@@ -68,6 +68,8 @@ pub enum ProvisionError {
     Count(#[from] CountError),
     #[error(transparent)]
     Quota(#[from] QuotaExceeded),
+    #[error(transparent)]
+    Parameters(#[from] InvalidParameters),
     #[error(transparent)]
     Instance(#[from] Fault),
 }
@@ -130,6 +132,8 @@ impl Operations {
             ),
             None => None,
         };
+        self.schemas
+            .check(&order.plan, ParametersOf::InstanceCreate, &parameters)?;
         Ok(Provisioned::Started(
             self.instances.create(&order, vacancy).await?,
         ))

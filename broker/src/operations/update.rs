@@ -1,7 +1,7 @@
 //! A service instance with other parameters, on another plan, or with what the operator offers today.
 
 use odb_adapter_sdk::protocol::RequestParameters;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     AsyncRequired, CountError, LockTimeout, NotAnObject, Operations, Patience, RequestContext,
@@ -11,8 +11,8 @@ use crate::{
     bosh::{Fault, Order, Started},
     ids::{InstanceId, OfferingId, PlanId},
     offering::{
-        CatalogFault, PlanMovement, QuotaExceeded, RequestedParameters, UpdateMeaning,
-        UpdateQuestion, UpdateRefused, meaning_of_update,
+        CatalogFault, InvalidParameters, ParametersOf, PlanMovement, QuotaExceeded,
+        RequestedParameters, UpdateMeaning, UpdateQuestion, UpdateRefused, meaning_of_update,
     },
 };
 
@@ -29,8 +29,6 @@ pub struct UpdateRequest {
     pub previous: PreviousValues,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
-    /// Where the instance is, for an upgrade's adapter.
-    pub context: Option<Value>,
     /// The version of the plan as the platform knows it.
     pub maintenance_version: Option<String>,
     /// Whether the platform waits.
@@ -75,6 +73,8 @@ pub enum UpdateError {
     Count(#[from] CountError),
     #[error(transparent)]
     Quota(#[from] QuotaExceeded),
+    #[error(transparent)]
+    Parameters(#[from] InvalidParameters),
     #[error(transparent)]
     Instance(#[from] Fault),
 }
@@ -123,11 +123,18 @@ impl Operations {
                 let _place = match &self.counting {
                     Some(counting) if movement == PlanMovement::Moves => Some(
                         counting
-                            .reserve(&self.instances, &request_context, &request.instance, &plan)
+                            .reserve_move(
+                                &self.instances,
+                                &request_context,
+                                &request.instance,
+                                (from.as_ref(), &plan),
+                            )
                             .await?,
                     ),
                     Some(_) | None => None,
                 };
+                self.schemas
+                    .check(&plan, ParametersOf::InstanceUpdate, &parameters)?;
                 let identity = json!({
                     "service_id": request.service,
                     "plan_id": plan,
@@ -152,12 +159,10 @@ impl Operations {
                     "plan_id": plan,
                     "maintenance_version": request.maintenance_version,
                 });
-                let context = request.context.unwrap_or_default();
-                let parameters = Map::from_iter([("context".to_owned(), context)]);
                 let order = Order {
                     instance: request.instance,
                     plan,
-                    parameters: RequestParameters::from_fields(parameters),
+                    parameters: request.body.only("context"),
                     identity,
                     request: request_context.request,
                     deadline: request_context.deadline,

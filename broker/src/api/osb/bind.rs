@@ -8,13 +8,11 @@ use actix_web::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    fault::{Asking, not_in_catalog},
-    provision::{check_context, required},
-};
+use super::provision::{check_context, required};
 use crate::{
     api::{
         AppState,
+        fault::{Asking, not_in_catalog},
         incoming::{self, WithContext},
         refusal::Refusal,
     },
@@ -95,6 +93,7 @@ fn refuse(error: BindError, asking: &Asking<'_>) -> Refusal {
             "service does not support backup agent binding",
         )
         .because(error),
+        BindError::Parameters(error) => Refusal::invalid_parameters(error),
         BindError::Lock(error) => Refusal::out_of_time(error),
         BindError::Instance(fault) => asking.fault(fault),
     }

@@ -6,13 +6,11 @@ use actix_web::{
     web::{Data, Path},
 };
 
-use super::{
-    fault::{Asking, not_in_catalog},
-    provision::accepted,
-};
+use super::provision::accepted;
 use crate::{
     api::{
         AppState,
+        fault::{Asking, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },

@@ -1,21 +1,24 @@
 //! `GET /v2/service_instances/{instance}/last_operation`.
 
+use std::time::Duration;
+
 use actix_web::{
     HttpResponse,
-    http::StatusCode,
+    http::{StatusCode, header},
     web::{Data, Path},
 };
-use serde_json::json;
+use serde::Serialize;
 
-use super::fault::Asking;
 use crate::{
     api::{
         AppState,
+        fault::Asking,
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
-    bosh::{Outcome, Standing},
+    bosh::{Condition, Outcome, Standing},
     code::Code,
+    kind::OperationKind,
     operations::LastOperationRequest,
 };
 
@@ -51,16 +54,32 @@ pub(super) async fn last_operation(
         Err(cut) => return Err(asking.cut(cut)),
     };
     match standing {
-        Standing::InProgress { description } => Ok(answer("in progress", &description)),
-        Standing::Ended(Outcome::Succeeded(description)) => Ok(answer("succeeded", &description)),
-        Standing::Ended(Outcome::Failed(description)) => Ok(answer("failed", &description)),
-        Standing::NeverSubmitted(kind) => Ok(answer(
-            "failed",
-            &format!(
-                "Instance {} failed: the broker was stopped before the work began, nothing has changed. Try again.",
+        Standing::InProgress {
+            description,
+            ask_again,
+        } => Ok(HttpResponse::Ok()
+            .insert_header((header::RETRY_AFTER, whole_seconds(ask_again)))
+            .json(Told::new(State::InProgress, description))),
+        Standing::Ended {
+            outcome: Outcome::Succeeded { description },
+            ..
+        } => Ok(HttpResponse::Ok().json(Told::new(State::Succeeded, description))),
+        Standing::Ended {
+            kind,
+            outcome:
+                Outcome::Failed {
+                    description,
+                    condition,
+                },
+        } => Ok(HttpResponse::Ok().json(failed(description, kind, condition))),
+        Standing::NeverSubmitted(kind) => {
+            let description = format!(
+                "Instance {} failed: the work never began, nothing has changed. Try again.",
                 kind.noun()
-            ),
-        )),
+            );
+            let told = failed(description, Some(kind), Some(Condition::Intact));
+            Ok(HttpResponse::Ok().json(told))
+        }
         Standing::Gone => Err(Refusal::new(
             StatusCode::GONE,
             Code::NotFound,
@@ -74,6 +93,53 @@ pub(super) async fn last_operation(
     }
 }
 
-fn answer(state: &str, description: &str) -> HttpResponse {
-    HttpResponse::Ok().json(json!({ "state": state, "description": description }))
+/// How an operation stands (Open Service Broker API 2.17, "Polling Last Operation for Service Instances").
+#[derive(Serialize)]
+struct Told {
+    state: State,
+    description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance_usable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    update_repeatable: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    #[serde(rename = "in progress")]
+    InProgress,
+    Succeeded,
+    Failed,
+}
+
+impl Told {
+    fn new(state: State, description: String) -> Self {
+        Self {
+            state,
+            description,
+            instance_usable: None,
+            update_repeatable: None,
+        }
+    }
+}
+
+/// Failed updates and deletes say what they have left, as far as that is known; nothing else may
+/// (`spec/contracts/osb-api.md` §1.3). The same deployment can always be tried again.
+fn failed(description: String, kind: Option<OperationKind>, condition: Option<Condition>) -> Told {
+    let usable = condition.map(|condition| condition == Condition::Intact);
+    let (instance_usable, update_repeatable) = match kind {
+        Some(OperationKind::Update | OperationKind::Upgrade) => (usable, Some(true)),
+        Some(OperationKind::Delete | OperationKind::ForceDelete) => (usable, None),
+        Some(OperationKind::Create | OperationKind::Recreate) | None => (None, None),
+    };
+    Told {
+        instance_usable,
+        update_repeatable,
+        ..Told::new(State::Failed, description)
+    }
+}
+
+fn whole_seconds(pause: Duration) -> u64 {
+    pause.as_secs() + u64::from(pause.subsec_nanos() > 0)
 }

@@ -3,7 +3,7 @@
 mod bind;
 mod catalog;
 mod deprovision;
-mod fault;
+mod fetch;
 mod last_operation;
 mod not_offered;
 mod provision;
@@ -11,9 +11,9 @@ mod unbind;
 mod update;
 mod version;
 
-use actix_web::{HttpResponse, Scope, dev::HttpServiceFactory, middleware::from_fn, web};
+use actix_web::{Scope, dev::HttpServiceFactory, middleware::from_fn, web};
 
-use super::{edge, refusal::Refusal};
+use super::edge::{self, wrong_method};
 
 /// Everything under `/v2`.
 pub(super) fn scope() -> impl HttpServiceFactory {
@@ -28,7 +28,7 @@ pub(super) fn scope() -> impl HttpServiceFactory {
                 .route(web::put().to(provision::provision))
                 .route(web::patch().to(update::update))
                 .route(web::delete().to(deprovision::deprovision))
-                .route(web::get().to(not_offered::fetch_instance))
+                .route(web::get().to(fetch::fetch))
                 .default_service(web::to(|| wrong_method("GET, PUT, PATCH, DELETE"))),
         )
         .service(
@@ -52,8 +52,4 @@ pub(super) fn scope() -> impl HttpServiceFactory {
         )
         .default_service(web::to(edge::no_such_path));
     routes.wrap(from_fn(version::require))
-}
-
-fn wrong_method(allowed: &'static str) -> std::future::Ready<Result<HttpResponse, Refusal>> {
-    std::future::ready(Err(Refusal::wrong_method(allowed)))
 }

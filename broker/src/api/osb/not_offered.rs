@@ -1,20 +1,15 @@
-//! Routes that the catalog does not announce.
+//! The answer of routes that the catalog does not announce.
 
 use actix_web::{HttpResponse, http::StatusCode};
 
 use crate::{api::refusal::Refusal, code::Code};
 
-fn not_offered(what: &str) -> Refusal {
+pub(super) fn not_offered(what: &str) -> Refusal {
     Refusal::new(
         StatusCode::NOT_FOUND,
         Code::NotSupported,
         format!("{what} Not Implemented"),
     )
-}
-
-/// `GET /v2/service_instances/{instance}`.
-pub(super) async fn fetch_instance() -> Result<HttpResponse, Refusal> {
-    Err(not_offered("GetInstance"))
 }
 
 /// `GET /v2/service_instances/{instance}/service_bindings/{binding}`.

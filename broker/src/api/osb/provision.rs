@@ -8,16 +8,17 @@ use actix_web::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::fault::{Asking, maintenance_conflict, not_in_catalog};
 use crate::{
     api::{
         AppState,
+        fault::{Asking, maintenance_conflict, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
     bosh::Started,
     code::Code,
     complaint::Asked,
+    config::OrganizationAndSpace,
     ids::InstanceId,
     kind::OperationKind,
     operations::{ProvisionError, ProvisionRequest, Provisioned},
@@ -59,6 +60,10 @@ pub(super) async fn provision(
 ) -> Result<HttpResponse, Refusal> {
     let instance = incoming::instance_id(path.into_inner())?;
     let request = request(instance.clone(), &query, incoming::body(body)?)?;
+    if app.organization_and_space == OrganizationAndSpace::Required {
+        required(request.organization.clone(), "organization_guid")?;
+        required(request.space.clone(), "space_guid")?;
+    }
     let work = {
         let (app, request_context) = (app.clone(), request_context.clone());
         async move { app.operations.provision(request_context, request).await }
@@ -111,6 +116,7 @@ fn refuse(error: ProvisionError, asking: &Asking<'_>) -> Refusal {
         ProvisionError::Quota(error) => {
             Refusal::new(StatusCode::FORBIDDEN, Code::Quota, quota_text(&error)).because(error)
         }
+        ProvisionError::Parameters(error) => Refusal::invalid_parameters(error),
         ProvisionError::Instance(fault) => asking.fault(fault),
     }
 }

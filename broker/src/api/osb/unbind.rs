@@ -6,10 +6,10 @@ use actix_web::{
     web::{Data, Path},
 };
 
-use super::fault::{Asking, not_in_catalog};
 use crate::{
     api::{
         AppState,
+        fault::{Asking, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },

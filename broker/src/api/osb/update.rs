@@ -8,13 +8,11 @@ use actix_web::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{
-    fault::{Asking, maintenance_conflict, not_in_catalog},
-    provision::{MaintenanceInfo, accepted, check_context, quota_text, required},
-};
+use super::provision::{MaintenanceInfo, accepted, check_context, quota_text, required};
 use crate::{
     api::{
         AppState,
+        fault::{Asking, maintenance_conflict, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
@@ -75,7 +73,6 @@ pub(super) async fn update(
             })
             .unwrap_or_default(),
         parameters: value.parameters,
-        context: value.context,
         maintenance_version: value.maintenance_info.and_then(|info| info.version),
         patience: query.lenient_patience(),
         body: body.raw,
@@ -112,6 +109,7 @@ fn refuse(error: UpdateError, asking: &Asking<'_>) -> Refusal {
             quota_text(&error),
         )
         .because(error),
+        UpdateError::Parameters(error) => Refusal::invalid_parameters(error),
         UpdateError::Instance(fault) => asking.fault(fault),
     }
 }

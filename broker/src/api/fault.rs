@@ -1,16 +1,17 @@
 //! What users are told of a [`Fault`], and of everything else that several operations can meet.
 
 use actix_web::http::StatusCode;
-use odb_adapter_sdk::protocol::ExitCode;
+use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 
+use super::{AppState, refusal::Refusal};
 use crate::{
     adapter::AdapterFault,
-    api::{AppState, refusal::Refusal},
     bosh::{Fault, ReadMarkerError},
     code::Code,
     complaint::{Asked, Complaint},
     config::ErrorDetail,
     ids::InstanceId,
+    kind::OperationKind,
     offering::{CatalogFault, MaintenanceConflict},
     operations::{CountError, Cut, RequestContext},
     telemetry::Chain,
@@ -44,6 +45,12 @@ impl Asking<'_> {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, for_user).because(error)
     }
 
+    /// It may go away by itself; if it does not, only the operator can help.
+    fn retry_or_complain(&self, code: Code, error: Fault) -> Refusal {
+        self.complain(code, error)
+            .told_first("The deletion could not be completed. Delete the service instance again; if that does not help:")
+    }
+
     /// The request's task was cut off.
     pub(super) fn cut(&self, error: Cut) -> Refusal {
         match error {
@@ -57,7 +64,7 @@ impl Asking<'_> {
         if error.is_out_of_time() {
             Refusal::out_of_time(error)
         } else {
-            self.complain(Code::CloudController, error)
+            self.complain(error.code(), error)
         }
     }
 
@@ -76,6 +83,7 @@ impl Asking<'_> {
             | Fault::Submit(_)
             | Fault::ReadMarker(_)
             | Fault::Marker(_) => self.complain(Code::Director, fault),
+            Fault::Leftovers { .. } => self.retry_or_complain(Code::CleanUp, fault),
             Fault::Foreign => Refusal::new(
                 StatusCode::CONFLICT,
                 Code::ForeignDeployment,
@@ -106,7 +114,9 @@ impl Asking<'_> {
 
     fn adapter_fault(&self, fault: AdapterFault) -> Refusal {
         match &fault {
-            AdapterFault::Start { .. } => self.complain(Code::AdapterStart, fault),
+            AdapterFault::Start { .. } | AdapterFault::ArgumentsTooLong { .. } => {
+                self.complain(Code::AdapterStart, fault)
+            }
             // Whatever it had done by then is done: nobody can say that nothing has changed.
             AdapterFault::Hung { .. }
                 if matches!(self.asked, Some(Asked::Bind | Asked::Unbind)) =>
@@ -119,29 +129,50 @@ impl Asking<'_> {
             AdapterFault::Read { .. } | AdapterFault::Answer { .. } => {
                 self.complain(Code::AdapterAnswer, fault)
             }
-            AdapterFault::Failed { code, for_user, .. } => {
-                let code = *code;
-                match (code, self.asked, for_user.clone()) {
-                    (ExitCode::BindingExists, Some(Asked::Bind), _) => {
-                        Refusal::new(StatusCode::CONFLICT, Code::Conflict, "binding already exists").because(fault)
-                    }
-                    (ExitCode::AppGuidRequired, Some(Asked::Bind), _) => Refusal::new(
-                        StatusCode::UNPROCESSABLE_ENTITY,
-                        Code::NotSupported,
-                        "This service supports generation of credentials through binding an application only: app_guid is required.",
-                    )
-                    .named("RequiresApp")
-                    .because(fault),
-                    (ExitCode::BindingNotFound, Some(Asked::Unbind), _) => {
-                        Refusal::new(StatusCode::GONE, Code::NotFound, "binding does not exist").because(fault)
-                    }
-                    // The adapter's own words for the user.
-                    (ExitCode::Failure | ExitCode::Other(_), _, Some(for_user)) => {
-                        Refusal::of_adapter(for_user).because(fault)
-                    }
-                    _ => self.complain(Code::AdapterFailed, fault),
-                }
+            AdapterFault::Failed {
+                call,
+                code,
+                for_user,
+                ..
+            } => {
+                let (call, code, for_user) = (*call, *code, for_user.clone());
+                self.failed_adapter(call, code, for_user, fault)
             }
+        }
+    }
+
+    /// What an exit code means to the user depends on what the adapter was asked (`spec/contracts/adapter-protocol.md`
+    /// §1.6). One that does not belong to the call is the operator's business: no platform may take an order for one that
+    /// exists because of a dashboard.
+    fn failed_adapter(
+        &self,
+        call: Subcommand,
+        code: ExitCode,
+        for_user: Option<String>,
+        fault: AdapterFault,
+    ) -> Refusal {
+        // The dashboard of an instance that is there already is nothing that its user asked for.
+        let is_asked_for = call != Subcommand::DashboardUrl
+            || self.asked == Some(Asked::Operation(OperationKind::Create));
+        match (call, code, for_user) {
+            (Subcommand::CreateBinding, ExitCode::BindingExists, _) => {
+                Refusal::new(StatusCode::CONFLICT, Code::Conflict, "binding already exists").because(fault)
+            }
+            (Subcommand::CreateBinding, ExitCode::AppGuidRequired, _) => Refusal::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                Code::NotSupported,
+                "This service supports generation of credentials through binding an application only: app_guid is required.",
+            )
+            .named("RequiresApp")
+            .because(fault),
+            (Subcommand::DeleteBinding, ExitCode::BindingNotFound, _) => {
+                Refusal::new(StatusCode::GONE, Code::NotFound, "binding does not exist").because(fault)
+            }
+            // The adapter's own words for the user.
+            (_, ExitCode::Failure | ExitCode::Other(_), Some(for_user)) if is_asked_for => {
+                Refusal::of_adapter(for_user).because(fault)
+            }
+            _ => self.complain(Code::AdapterFailed, fault),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON Schemas that an adapter gives for the parameters of a plan, and parameters held against them
+//! A JSON Schema that an adapter gives for parameters, and parameters held against it
 //! (`spec/contracts/osb-api.md`, C-03, P-03, B-12).
 
 use std::fmt;
@@ -10,19 +10,10 @@ use serde_json::{Map, Value};
 const DRAFT: &str = "http://json-schema.org/draft-04/schema#";
 /// Platforms take no larger ones (`spec/contracts/osb-api.md` §12.3).
 const LARGEST: usize = 65_536;
-/// So many faults of one request are told.
+/// So many faults of one request are told, and so many names in one fault.
 const TOLD: usize = 10;
-
-/// The schemas of one plan. They are compiled, so each of them is one.
-#[derive(Debug)]
-pub struct PlanSchemas {
-    /// For orders of service instances.
-    pub create: ParameterSchema,
-    /// For updates of service instances.
-    pub update: ParameterSchema,
-    /// For orders of service bindings.
-    pub bind: ParameterSchema,
-}
+/// The most characters of one name, or of a list that a schema has, in what is told.
+const LONGEST: usize = 200;
 
 /// A schema that parameters can be held against.
 #[derive(Debug)]
@@ -34,11 +25,14 @@ pub struct ParameterSchema {
 /// Why a document is of no use as a schema.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaFault {
-    /// It does not say that it is of the draft that platforms read.
+    /// There is none, or it does not say which draft it is of.
+    #[error("`$schema` is missing; platforms read `{DRAFT}`")]
+    NoDraft,
+    /// It is not of the draft that platforms read.
     #[error("`$schema` is {found}; platforms read `{DRAFT}`")]
     OtherDraft {
         /// What stands there.
-        found: Value,
+        found: String,
     },
     /// Platforms do not take it.
     #[error("it has {bytes} bytes as JSON; platforms take {LARGEST}")]
@@ -62,32 +56,14 @@ pub struct InvalidParameters {
     faults: Vec<String>,
 }
 
-impl PlanSchemas {
-    /// The schemas as a catalog has them.
-    pub fn in_catalog(&self) -> Value {
-        let parameters = |schema: &ParameterSchema| {
-            Value::from(Map::from_iter([(
-                "parameters".to_owned(),
-                schema.document.clone(),
-            )]))
-        };
-        serde_json::json!({
-            "service_instance": {
-                "create": parameters(&self.create),
-                "update": parameters(&self.update),
-            },
-            "service_binding": { "create": parameters(&self.bind) },
-        })
-    }
-}
-
 impl ParameterSchema {
     /// Makes sure that a document is a schema which platforms take and which needs nothing but itself.
     pub fn new(document: Value) -> Result<Self, SchemaFault> {
         match document.get("$schema") {
             Some(Value::String(draft)) if draft == DRAFT => {}
-            found => {
-                let found = found.cloned().unwrap_or_default();
+            None | Some(Value::Null) => return Err(SchemaFault::NoDraft),
+            Some(found) => {
+                let found = shortened(found.to_string());
                 return Err(SchemaFault::OtherDraft { found });
             }
         }
@@ -104,12 +80,17 @@ impl ParameterSchema {
             .build(&document)
             .map_err(|error| SchemaFault::Invalid {
                 place: error.instance_path().to_string(),
-                fault: error.to_string(),
+                fault: shortened(error.to_string()),
             })?;
         Ok(Self {
             document,
             validator,
         })
+    }
+
+    /// The schema as the adapter gave it.
+    pub fn document(&self) -> &Value {
+        &self.document
     }
 
     /// Holds parameters against the schema.
@@ -139,12 +120,21 @@ impl fmt::Display for InvalidParameters {
 fn property(pointer: &str) -> String {
     let parts = pointer.split('/').skip(1);
     let parts = parts.map(|part| part.replace("~1", "/").replace("~0", "~"));
-    parts.collect::<Vec<_>>().join(".")
+    shortened(parts.collect::<Vec<_>>().join("."))
+}
+
+/// Whoever sends or writes it, what is told stays short.
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 /// What is wrong with a property, in words for the user who sent it.
 fn told(property: &str, kind: &ValidationErrorKind) -> String {
     let below = |name: &str| {
+        let name = shortened(name.to_owned());
         if property.is_empty() {
             format!("`{name}`")
         } else {
@@ -158,14 +148,20 @@ fn told(property: &str, kind: &ValidationErrorKind) -> String {
     };
     match kind {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let names: Vec<String> = unexpected.iter().map(|name| below(name)).collect();
+            let names = unexpected.iter().take(TOLD);
+            let names: Vec<String> = names.map(|name| below(name)).collect();
             format!("{} not known", is(&names))
         }
         ValidationErrorKind::Required {
             property: Value::String(name),
         } => format!("{} is missing", below(name)),
         ValidationErrorKind::Type { kind } => format!("{subject} must be {}", types(kind)),
-        ValidationErrorKind::Enum { options } => format!("{subject} must be one of {options}"),
+        ValidationErrorKind::Enum { options } => {
+            format!(
+                "{subject} must be one of {}",
+                shortened(options.to_string())
+            )
+        }
         ValidationErrorKind::Minimum { limit } => format!("{subject} must be at least {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("{subject} must be at most {limit}"),
         ValidationErrorKind::ExclusiveMinimum { limit } => {
@@ -188,6 +184,7 @@ fn told(property: &str, kind: &ValidationErrorKind) -> String {
         }
         ValidationErrorKind::UniqueItems => format!("{subject} must not have an item twice"),
         ValidationErrorKind::Pattern { pattern } => {
+            let pattern = shortened(pattern.clone());
             format!("{subject} must match the pattern `{pattern}`")
         }
         ValidationErrorKind::Format { format } => {
@@ -302,6 +299,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_stays_short_whoever_makes_it_long() {
+        let long = "x".repeat(100_000);
+        let mut unknown: Map<String, Value> = (0..1000)
+            .map(|number| (format!("{number}{long}"), json!(1)))
+            .collect();
+        unknown.insert("name".to_owned(), json!("ab"));
+        let found = faults(&Value::Object(unknown));
+        assert!(found.contains("are not known"), "{}", found.len());
+        assert!(found.len() < 4 * TOLD * LONGEST, "{}", found.len());
+
+        let options: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
+        let many = schema(json!({"properties": {"a": {"enum": options}}})).unwrap();
+        let parameters = Map::from_iter([("a".to_owned(), json!("b"))]);
+        let told = many.check(&parameters).unwrap_err().to_string();
+        assert!(told.len() < 4 * LONGEST, "{told}");
+    }
+
+    #[test]
+    fn a_number_beyond_what_floats_hold_is_held_against_its_limit_exactly() {
+        let limited =
+            schema(json!({"properties": {"a": {"maximum": 9_007_199_254_740_992_u64}}})).unwrap();
+        let with = |number: u64| Map::from_iter([("a".to_owned(), json!(number))]);
+        assert!(limited.check(&with(9_007_199_254_740_992)).is_ok());
+        assert!(limited.check(&with(9_007_199_254_740_993)).is_err());
+    }
+
+    #[test]
     fn every_fault_is_told_at_once() {
         let found = faults(&json!({"maxclients": 0, "policy": "x"}));
         assert_eq!(found.split("; ").count(), 3, "{found}");
@@ -314,14 +338,12 @@ mod tests {
             ParameterSchema::new(other),
             Err(SchemaFault::OtherDraft { .. })
         ));
-        assert!(matches!(
-            ParameterSchema::new(json!({})),
-            Err(SchemaFault::OtherDraft { .. })
-        ));
-        assert!(matches!(
-            ParameterSchema::new(Value::Null),
-            Err(SchemaFault::OtherDraft { .. })
-        ));
+        for absent in [json!({}), Value::Null] {
+            assert!(matches!(
+                ParameterSchema::new(absent),
+                Err(SchemaFault::NoDraft)
+            ));
+        }
         let large = schema(json!({"description": "x".repeat(LARGEST)}));
         assert!(matches!(large, Err(SchemaFault::TooLarge { .. })));
         for broken in [

@@ -1,0 +1,55 @@
+//! What an adapter that ended well has printed, understood (`spec/contracts/adapter-protocol.md` §1.5).
+
+use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText, Subcommand};
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use super::AdapterFault;
+
+/// The whole of stdout.
+pub(super) struct Answer {
+    call: Subcommand,
+    stdout: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn new(call: Subcommand, stdout: Vec<u8>) -> Self {
+        Self { call, stdout }
+    }
+
+    /// One JSON value and nothing after it.
+    pub(super) fn json<T: DeserializeOwned>(self) -> Result<T, AdapterFault> {
+        serde_json::from_slice(&self.stdout).map_err(|error| {
+            // serde's own words quote what they stumbled over.
+            let (line, column) = (error.line(), error.column());
+            let fault = match error.classify() {
+                Category::Eof if self.stdout.is_empty() => "it is empty".to_owned(),
+                Category::Eof => "it ends too early".to_owned(),
+                Category::Syntax | Category::Io => {
+                    format!("it is not JSON, seen at line {line} column {column}")
+                }
+                Category::Data => {
+                    format!("a value has the wrong type, seen at line {line} column {column}")
+                }
+            };
+            AdapterFault::Answer {
+                call: self.call,
+                fault,
+            }
+        })
+    }
+
+    /// A manifest with no JSON around it.
+    pub(super) fn manifest(self) -> Result<GeneratedManifest, AdapterFault> {
+        let call = self.call;
+        let fault = |fault: &str| AdapterFault::Answer {
+            call,
+            fault: fault.to_owned(),
+        };
+        match String::from_utf8(self.stdout) {
+            Ok(text) if text.trim().is_empty() => Err(fault("it is empty")),
+            Ok(text) => Ok(GeneratedManifest::from_text(ManifestText::from(text))),
+            Err(_) => Err(fault("it is not text in UTF-8")),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Why a call of the adapter gave no answer.
+
+use std::{io, path::Path};
+
+use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+
+use super::process::{self, Ended, Unfinished};
+use crate::telemetry::Redaction;
+
+/// The most of an adapter's own message that a platform user gets to read.
+const MAX_USER_TEXT: usize = 2048;
+
+/// Why a call of the adapter gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AdapterFault {
+    /// It could not be started.
+    #[error("could not start the service adapter `{program}` for `{call}`")]
+    Start {
+        /// The executable.
+        program: String,
+        /// The subcommand.
+        call: Subcommand,
+        /// What the operating system says.
+        #[source]
+        source: io::Error,
+    },
+    /// The operating system does not pass on arguments of that length.
+    #[error(
+        "could not pass the arguments of `{call}` to the service adapter: the longest has {longest} bytes, and the operating \
+         system takes 128 KiB in one; set `broker.use_stdin` to `true`, which takes an adapter that reads its stdin"
+    )]
+    ArgumentsTooLong {
+        /// The subcommand.
+        call: Subcommand,
+        /// The length of the longest argument in bytes.
+        longest: usize,
+    },
+    /// It did not end in time.
+    #[error("the service adapter did not answer `{call}` in time and was stopped")]
+    Hung {
+        /// The subcommand.
+        call: Subcommand,
+    },
+    /// Others kept it from being started in time.
+    #[error(
+        "the service adapter could not be asked for `{call}` in time: as many calls as may were running"
+    )]
+    NoPlace {
+        /// The subcommand.
+        call: Subcommand,
+    },
+    /// It printed without end.
+    #[error("the service adapter printed more than {} MiB for `{call}` and was killed", process::MAX_STDOUT / 1024 / 1024)]
+    TooMuchOutput {
+        /// The subcommand.
+        call: Subcommand,
+    },
+    /// Its output could not be read.
+    #[error("could not read the answer of the service adapter to `{call}`")]
+    Read {
+        /// The subcommand.
+        call: Subcommand,
+        /// What the operating system says.
+        #[source]
+        source: io::Error,
+    },
+    /// It ended with a failure.
+    #[error("the service adapter ended `{call}` with {status}")]
+    Failed {
+        /// The subcommand.
+        call: Subcommand,
+        /// What the exit status means.
+        code: ExitCode,
+        /// The exit status as the operating system has it.
+        status: String,
+        /// What it printed on stdout: its message for the platform user.
+        for_user: Option<String>,
+    },
+    /// It ended well and its answer cannot be understood. What it printed may hold secrets and is not told.
+    #[error("the service adapter's answer to `{call}` is not what the protocol asks for: {fault}")]
+    Answer {
+        /// The subcommand.
+        call: Subcommand,
+        /// What is wrong, by line and column, without a word of the answer.
+        fault: String,
+    },
+}
+
+impl AdapterFault {
+    pub(super) fn failed(call: Subcommand, ended: &Ended) -> Self {
+        // Killed by a signal there is no code; that is a failure like any other.
+        let code = ended
+            .status
+            .code()
+            .map_or(ExitCode::Failure, ExitCode::from);
+        let text = String::from_utf8_lossy(&ended.stdout);
+        let text: String = text.trim().chars().take(MAX_USER_TEXT).collect();
+        // Where the author says nothing on stderr, this is all the operator has.
+        let mut redaction = Redaction::default();
+        for line in text.lines() {
+            tracing::warn!(adapter.stdout = %redaction.line(line), "the failing service adapter says");
+        }
+        Self::Failed {
+            call,
+            code,
+            status: ended.status.to_string(),
+            for_user: Some(text).filter(|text| !text.is_empty()),
+        }
+    }
+
+    pub(super) fn unfinished(
+        call: Subcommand,
+        program: &Path,
+        longest_argument: usize,
+        unfinished: Unfinished,
+    ) -> Self {
+        match unfinished {
+            Unfinished::Start(source) if source.kind() == io::ErrorKind::ArgumentListTooLong => {
+                Self::ArgumentsTooLong {
+                    call,
+                    longest: longest_argument,
+                }
+            }
+            Unfinished::Start(source) => Self::Start {
+                program: program.display().to_string(),
+                call,
+                source,
+            },
+            Unfinished::Hung => Self::Hung { call },
+            Unfinished::TooMuchOutput => Self::TooMuchOutput { call },
+            Unfinished::Read(source) => Self::Read { call, source },
+        }
+    }
+}

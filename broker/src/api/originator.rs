@@ -1,0 +1,89 @@
+//! On whose behalf a platform asks (Open Service Broker API 2.17, "Originating Identity"). Only the log is interested.
+
+use actix_web::http::header::HeaderMap;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::Deserialize;
+
+const HEADER: &str = "x-broker-api-originating-identity";
+
+/// Who caused a request. Empty where the platform does not say, as when it refreshes its catalog.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Originator {
+    /// The platform's name of itself.
+    pub(super) platform: String,
+    /// The user's id: `user_id` of Cloud Foundry, `uid` of Kubernetes.
+    pub(super) user: String,
+}
+
+/// The header is there and cannot be understood, which is no reason to refuse anything.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+#[derive(Deserialize)]
+struct Identity {
+    #[serde(default, alias = "uid")]
+    user_id: String,
+}
+
+impl Originator {
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, Unreadable> {
+        let Some(value) = headers.get(HEADER) else {
+            return Ok(Self::default());
+        };
+        let (platform, identity) = value
+            .to_str()
+            .ok()
+            .and_then(|text| text.trim().split_once(' '))
+            .ok_or(Unreadable)?;
+        let identity = BASE64_STANDARD
+            .decode(identity.trim())
+            .map_err(|_| Unreadable)?;
+        let identity: Identity = serde_json::from_slice(&identity).map_err(|_| Unreadable)?;
+        Ok(Self {
+            platform: platform.to_owned(),
+            user: identity.user_id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn of(value: &str) -> Result<Originator, Unreadable> {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            HeaderName::from_static(HEADER),
+            HeaderValue::from_str(value).unwrap(),
+        );
+        Originator::of(&headers)
+    }
+
+    #[test]
+    fn users_of_both_platforms_are_known() {
+        for (platform, identity, user) in [
+            ("cloudfoundry", r#"{"user_id":"u-1"}"#, "u-1"),
+            (
+                "kubernetes",
+                r#"{"username":"duke","uid":"u-2","groups":[]}"#,
+                "u-2",
+            ),
+            ("other", "{}", ""),
+        ] {
+            let value = format!("{platform} {}", BASE64_STANDARD.encode(identity));
+            let originator = of(&value).unwrap();
+            assert_eq!((&*originator.platform, &*originator.user), (platform, user));
+        }
+        assert_eq!(Originator::of(&HeaderMap::new()), Ok(Originator::default()));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_told() {
+        let no_object = format!("cloudfoundry {}", BASE64_STANDARD.encode("5"));
+        for value in ["cloudfoundry", "cloudfoundry !", "", &no_object] {
+            assert_eq!(of(value), Err(Unreadable), "{value}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Why an operation cannot go on: the operator reads the cause, the user whom to ask.
+
+use odb_platform::director::{DirectorError, Event, TaskId};
+
+use super::Driver;
+use crate::{
+    bosh::{
+        Condition, Outcome,
+        insistence::{Pauses, passes},
+        narrative::LatestStep,
+        next_step::Judged,
+    },
+    code::Code,
+    complaint::{Asked, Complaint},
+    config::ErrorDetail,
+    kind::OperationKind,
+    telemetry::{Chain, redact},
+};
+
+/// The longest cause that is told to users, where they are told any. Platforms cut at 10,000 characters.
+const MAX_CAUSE: usize = 2000;
+
+/// How often the event log of a task that failed is asked for.
+const ATTEMPTS: u32 = 3;
+
+/// Why an operation cannot go on: what the operator reads, and the task that tells more.
+pub(super) struct Obstacle {
+    task: Option<TaskId>,
+    cause: String,
+    condition: Option<Condition>,
+}
+
+impl Driver {
+    /// The full error stands in the event log; the task's own result is cut.
+    pub(super) async fn obstacle(&self, task: Option<TaskId>, tasks: &[Judged]) -> Obstacle {
+        let Some(id) = task else {
+            return Obstacle {
+                condition: Some(Condition::Intact),
+                ..Obstacle::new("the deployment was locked by another task".to_owned())
+            };
+        };
+        let mut steps = LatestStep::default();
+        let mut condition = None;
+        if let Some(events) = self.failed_events(id).await {
+            steps.absorb(&events);
+            let doing = tasks.iter().find(|task| task.id == id);
+            condition = doing.map(|task| Condition::left_by(&task.doing, &events));
+        }
+        let told = steps.failure().map(redact);
+        Obstacle {
+            task: Some(id),
+            cause: told.map_or_else(|| "a task did not do what it should".to_owned(), Into::into),
+            condition,
+        }
+    }
+
+    /// The event log of the task that failed. That it failed is known without it: it is not waited for without end.
+    async fn failed_events(&self, task: TaskId) -> Option<Vec<Event>> {
+        let mut pauses = Pauses::new(&self.neighbours.timings);
+        let mut attempt = 1;
+        loop {
+            let error = match self.neighbours.director.events(&self.call(), task, 0).await {
+                Ok(chunk) => return Some(chunk.events),
+                Err(error) => error,
+            };
+            tracing::warn!(
+                code = %Code::Follow,
+                bosh.task.id = task.number(),
+                error = %Chain(&error),
+                "could not read why the task failed"
+            );
+            if attempt == ATTEMPTS || !passes(&error) {
+                return None;
+            }
+            attempt += 1;
+            pauses.pause().await;
+        }
+    }
+
+    /// Logs why, records that, and tells the user whom to ask.
+    pub(super) async fn fail(&self, obstacle: &Obstacle) {
+        let Obstacle {
+            task,
+            cause,
+            condition,
+        } = obstacle;
+        tracing::error!(code = %Code::TaskFailed, bosh.task.id = task.map(TaskId::number), cause, "the operation has failed");
+        let description = self.failure_for_user(*task);
+        let failed = |description| Outcome::Failed {
+            description,
+            condition: *condition,
+        };
+        let told = if self.neighbours.error_detail == ErrorDetail::Exposed {
+            let cause: String = cause.chars().take(MAX_CAUSE).collect();
+            format!("{description}, error-message: {cause}")
+        } else {
+            description.clone()
+        };
+        self.end(&failed(description), failed(told)).await;
+    }
+
+    fn failure_for_user(&self, task: Option<TaskId>) -> String {
+        let kind = self.operation.kind;
+        // The upgrade errand's log is read by machines that look for this.
+        if let (OperationKind::Upgrade, Some(task)) = (kind, task) {
+            return format!("Failed for bosh task: {task}");
+        }
+        let complaint = Complaint {
+            service: &self.neighbours.service,
+            instance: &self.operation.instance,
+            request: &self.operation.request,
+            task: task.or(self.operation.first_task),
+            operation: Some(Asked::Operation(kind)),
+        };
+        format!("Instance {} failed: {complaint}", kind.noun())
+    }
+}
+
+impl Obstacle {
+    pub(super) fn new(cause: String) -> Self {
+        Self {
+            task: None,
+            cause,
+            condition: None,
+        }
+    }
+}
+
+impl From<DirectorError> for Obstacle {
+    fn from(error: DirectorError) -> Self {
+        Self::new(Chain(&error).to_string())
+    }
+}

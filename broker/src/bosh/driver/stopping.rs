@@ -1,0 +1,103 @@
+//! The first stage of a delete that cuts another operation short: everything of that operation has an end before anything
+//! of the delete begins.
+//!
+//! A task that is found at work is the last thing that the other operation's driver has sent. Where all have ended, or
+//! there is none, one more may be on its way: it is looked for until there is no doubt any more.
+
+use odb_platform::{
+    director::{Cancellation, Deployment, DirectorError, TaskId},
+    http::StatusCode,
+};
+use tokio::time::sleep;
+
+use super::{Driver, obstacle::Obstacle};
+use crate::bosh::{
+    insistence::insist,
+    next_step::{Former, FormerTask, Judged, Stage},
+};
+
+/// How far the stage is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stopping {
+    /// The operation never came to a task.
+    never_came: bool,
+    /// It is known what there is to be deleted.
+    surveyed: bool,
+}
+
+impl Stopping {
+    pub(super) fn former(self, tasks: &[FormerTask]) -> Former<'_> {
+        if self.never_came {
+            Former::AtRest
+        } else {
+            Former::Tasks(tasks)
+        }
+    }
+}
+
+impl Driver {
+    /// The tasks of the operation that is cut short. Once the delete has a task of its own they do not matter any more.
+    pub(super) async fn look_at_former(
+        &mut self,
+        own: &[Judged],
+    ) -> Result<Vec<FormerTask>, DirectorError> {
+        match &self.operation.cuts_short {
+            Some(cut) if own.is_empty() && !self.stopping.never_came => {
+                self.observer.former(&cut.context).await
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
+    }
+
+    /// Cancels a task and waits for its end. It may end well before it notices.
+    pub(super) async fn cancel(&mut self, task: TaskId) -> Result<(), Obstacle> {
+        self.tell(0);
+        let director = &self.neighbours.director;
+        let (timings, request) = (&self.neighbours.timings, &self.operation.request);
+        let cancelled = insist(timings, request, "cancel a task", |call| async move {
+            director.cancel(&call, task).await
+        });
+        match cancelled.await {
+            Ok(Cancellation::Requested) => {
+                tracing::info!(bosh.task.id = task.number(), "the task is being cancelled");
+            }
+            Ok(Cancellation::TooLate) => {}
+            // Dropped in between: the next look does not show it.
+            Err(DirectorError::Refused {
+                status: StatusCode::NOT_FOUND,
+                ..
+            }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(self.follow(task, 0).await?)
+    }
+
+    /// The first task of the operation that is cut short may still be on its way.
+    pub(super) async fn await_former(&mut self) {
+        self.tell(0);
+        if self.is_in_doubt() {
+            sleep(self.neighbours.timings.first_retry).await;
+        } else {
+            self.stopping.never_came = true;
+        }
+    }
+
+    /// What there is to be deleted is known only when everything has stopped.
+    pub(super) fn is_to_be_surveyed(&self) -> bool {
+        self.operation.cuts_short.is_some() && !self.stopping.surveyed
+    }
+
+    /// Leaves out what makes no sense: errands need something that was deployed once, a deletion something that is there.
+    pub(super) async fn survey(&mut self) -> Result<(), Obstacle> {
+        match self.deployment().await? {
+            Deployment::Deployed(_) => {}
+            Deployment::NeverDeployed => {
+                self.stages
+                    .retain(|stage| !matches!(stage, Stage::Errand(_)));
+            }
+            Deployment::Absent | Deployment::ForeignTeam => self.stages.truncate(1),
+        }
+        self.stopping.surveyed = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! What the latest operation on an instance means for the place that it takes among all instances.
+
+use tokio::time::Instant;
+
+use super::{Marker, OperationKind, Outcome, operation::SnapshotState};
+use crate::ids::PlanId;
+
+/// What is known here of an instance's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// The plan that the latest operation is about; a token of a Go broker does not tell.
+    pub plan: Option<PlanId>,
+    /// What the operation means.
+    pub kind: PresenceKind,
+    /// When this process began with the operation; absent for what a marker tells.
+    pub since: Option<Instant>,
+}
+
+/// What the latest operation on an instance means for its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PresenceKind {
+    /// It is being made, or brought to the plan.
+    Arriving,
+    /// It is there, on the plan.
+    Arrived,
+    /// A change or a deletion has failed: it is there, and the platform goes by the plan from before.
+    Remaining,
+    /// It is being deleted.
+    Leaving,
+    /// It has been deleted, or never came about.
+    Absent,
+}
+
+impl Presence {
+    /// What a marker tells.
+    pub(super) fn remembered(marker: &Marker) -> Self {
+        let kind = match &marker.outcome {
+            None => going_on(marker.operation),
+            Some(outcome) => ended(marker.operation, outcome),
+        };
+        Self {
+            plan: Some(marker.plan.clone()),
+            kind,
+            since: None,
+        }
+    }
+}
+
+impl PresenceKind {
+    /// What an operation of this kind means that has got so far.
+    pub(super) fn of(operation: OperationKind, state: &SnapshotState) -> Self {
+        match state {
+            SnapshotState::InProgress(_) => going_on(operation),
+            SnapshotState::Ended(outcome) => ended(operation, outcome),
+            SnapshotState::NeverSubmitted if operation == OperationKind::Create => Self::Absent,
+            SnapshotState::NeverSubmitted => Self::Remaining,
+        }
+    }
+}
+
+fn going_on(operation: OperationKind) -> PresenceKind {
+    if operation.deletes() {
+        PresenceKind::Leaving
+    } else {
+        PresenceKind::Arriving
+    }
+}
+
+fn ended(operation: OperationKind, outcome: &Outcome) -> PresenceKind {
+    match outcome {
+        Outcome::Succeeded { .. } if operation.deletes() => PresenceKind::Absent,
+        Outcome::Succeeded { .. } => PresenceKind::Arrived,
+        Outcome::Failed { .. } if operation == OperationKind::Create => PresenceKind::Absent,
+        Outcome::Failed { .. } => PresenceKind::Remaining,
+    }
+}

@@ -1,0 +1,57 @@
+//! The section `service_instances_api`: who lists the service instances where no Cloud Controller does.
+
+use secrecy::SecretString;
+
+use super::{Verification, section::Section};
+
+/// Who lists the service instances.
+///
+/// Quotas count its list only where there is no Cloud Controller (`cf`): its states are what counts exactly. With both,
+/// nothing is asked of it.
+#[derive(Debug)]
+pub struct ServiceInstancesApi {
+    /// Where the list is.
+    pub url: String,
+    /// A trust root beside the operating system's.
+    pub root_ca_cert: Option<String>,
+    /// Whether its certificate is verified.
+    pub verification: Verification,
+    /// Sent also when empty, as by the Go broker.
+    pub username: String,
+    /// Sent also when empty.
+    pub password: SecretString,
+}
+
+/// Reads the section; it is there when it has a `url`.
+pub(super) fn read(section: &Section<'_>) -> Option<ServiceInstancesApi> {
+    let url = section.text("url");
+    let root_ca_cert = section.text("root_ca_cert");
+    let verification = if section.flag("disable_ssl_cert_verification", false) {
+        Verification::Off
+    } else {
+        Verification::On
+    };
+    let authentication = section.section("authentication");
+    let basic = authentication.section("basic");
+    let username = basic.text("username");
+    let password = basic.text("password");
+    basic.remark_unknown_keys();
+    authentication.remark_unknown_keys();
+    section.remark_unknown_keys();
+    let Some(url) = url else {
+        if root_ca_cert.is_some() || username.is_some() || password.is_some() {
+            section.remark(
+                "url",
+                "is missing, so that the section means nothing; give it or remove the section",
+            );
+        }
+        return None;
+    };
+    Some(ServiceInstancesApi {
+        url: url.value,
+        root_ca_cert: root_ca_cert.map(|found| found.value),
+        verification,
+        username: username.map(|found| found.value).unwrap_or_default(),
+        password: password.map(|found| found.value).unwrap_or_default().into(),
+    })
+}

@@ -1,0 +1,529 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const LATELY: Duration = Duration::from_hours(1);
+const INSTANCES: u8 = 6;
+
+fn instance(number: u8) -> InstanceId {
+    InstanceId::try_from(format!("instance-{number}")).unwrap()
+}
+
+fn plan(is_large: bool) -> PlanId {
+    PlanId::from(if is_large { "large" } else { "small" }.to_owned())
+}
+
+fn both() -> [PlanId; 2] {
+    [plan(false), plan(true)]
+}
+
+/// What really is with an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Truth {
+    Creating(PlanId),
+    On(PlanId),
+    Moving(PlanId, PlanId),
+    Deleting(PlanId),
+}
+
+impl Truth {
+    fn places(&self) -> BTreeSet<PlanId> {
+        match self {
+            Self::Creating(plan) | Self::On(plan) | Self::Deleting(plan) => [plan.clone()].into(),
+            Self::Moving(from, to) => [from.clone(), to.clone()].into(),
+        }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        matches!(self, Self::On(_))
+    }
+}
+
+/// When a platform writes an instance down, and what it says of one that the broker has not accepted yet.
+#[derive(Clone, Copy, Debug)]
+enum Writes {
+    Early,
+    /// Like Cloud Controllers that do not tell what they asked for from what they were granted.
+    EarlyAndRash,
+    Late,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Order {
+        number: u8,
+        is_large: bool,
+        writes: Writes,
+        stale: bool,
+    },
+    Move {
+        number: u8,
+        stale: bool,
+    },
+    Delete {
+        number: u8,
+    },
+    Finish {
+        number: u8,
+        well: bool,
+    },
+    /// The platform hears how an instance is.
+    Hear {
+        number: u8,
+    },
+    /// Somebody begins to look, and decides by it later.
+    Look,
+    Restart,
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let number = 0..INSTANCES;
+    let writes = prop::sample::select(vec![Writes::Early, Writes::EarlyAndRash, Writes::Late]);
+    prop_oneof![
+        4 => (number.clone(), any::<bool>(), writes, any::<bool>())
+            .prop_map(|(number, is_large, writes, stale)| Event::Order { number, is_large, writes, stale }),
+        2 => (number.clone(), any::<bool>()).prop_map(|(number, stale)| Event::Move { number, stale }),
+        1 => number.clone().prop_map(|number| Event::Delete { number }),
+        4 => (number.clone(), any::<bool>()).prop_map(|(number, well)| Event::Finish { number, well }),
+        3 => number.prop_map(|number| Event::Hear { number }),
+        1 => Just(Event::Look),
+        1 => Just(Event::Restart),
+    ]
+}
+
+type Looked = (Totals, Listing);
+
+/// A platform, a Director and a broker.
+struct World {
+    now: Instant,
+    limit: u64,
+    truth: BTreeMap<InstanceId, Truth>,
+    records: BTreeMap<InstanceId, InstanceRecord>,
+    markers: Here,
+    here: Here,
+    ledger: Ledger,
+    looked: Option<Looked>,
+}
+
+impl World {
+    fn new(limit: u64) -> Self {
+        let mut world = Self {
+            now: Instant::now(),
+            limit,
+            truth: BTreeMap::new(),
+            records: BTreeMap::new(),
+            markers: Here::new(),
+            here: Here::new(),
+            ledger: Ledger::default(),
+            looked: None,
+        };
+        world.restart();
+        world
+    }
+
+    fn look(&self) -> Looked {
+        let mut counts: BTreeMap<Total, u64> = both()
+            .into_iter()
+            .map(|plan| (Total::OfPlan(plan), 0))
+            .collect();
+        for record in self.records.values() {
+            *counts
+                .entry(Total::OfPlan(record.plan.clone()))
+                .or_insert(0) += 1;
+        }
+        counts.insert(Total::OfAll, self.records.len() as u64);
+        let totals = Totals {
+            began: self.now,
+            counts,
+        };
+        let listing = Listing {
+            began: self.now,
+            records: self.records.values().cloned().collect(),
+            markers: self.markers.clone(),
+        };
+        (totals, listing)
+    }
+
+    /// Everybody's places but those of one.
+    fn taken(&self, but: &InstanceId) -> Usage {
+        let mut usage = Usage::default();
+        for (instance, truth) in &self.truth {
+            if instance != but {
+                usage.add(truth.places(), 1);
+            }
+        }
+        usage
+    }
+
+    /// Places of instances that are gone, or were never made, and that the platform has not heard of or still counts.
+    fn lingering(&self, but: &InstanceId) -> u64 {
+        let lingers = |record: &&InstanceRecord| {
+            record.instance != *but
+                && !self.truth.contains_key(&record.instance)
+                && record.standing != RecordStanding::Unmade
+        };
+        self.records.values().filter(lingers).count() as u64
+    }
+
+    /// Decides as the broker does, and holds both numbers against the truth.
+    fn decide(&mut self, ordered: &InstanceId, wanted: &PlanId, stale: bool) -> bool {
+        let looked = if stale { self.looked.clone() } else { None };
+        let is_fresh = looked.is_none();
+        let (totals, listing) = looked.unwrap_or_else(|| self.look());
+        let taken = self.taken(ordered);
+        if let Some(at_most) = self.ledger.at_most(&totals, &self.here, ordered) {
+            for plan in both() {
+                assert!(
+                    at_most.of(&plan) >= taken.of(&plan),
+                    "{at_most:?} hides some of {taken:?}"
+                );
+            }
+            assert!(
+                at_most.total() >= taken.total(),
+                "{at_most:?} hides some of {taken:?}"
+            );
+            if at_most.of(wanted) < self.limit {
+                return true;
+            }
+        }
+        let exactly = self
+            .ledger
+            .exactly(&listing, &self.here, ordered, self.now, LATELY);
+        for plan in both() {
+            assert!(
+                exactly.of(&plan) >= taken.of(&plan),
+                "{exactly:?} hides some of {taken:?}"
+            );
+        }
+        if is_fresh {
+            let most = taken.of(wanted) + self.lingering(ordered);
+            assert!(
+                exactly.of(wanted) <= most,
+                "{exactly:?} has more than {taken:?}"
+            );
+        }
+        exactly.of(wanted) < self.limit
+    }
+
+    fn remember(&mut self, instance: &InstanceId, plan: &PlanId, kind: PresenceKind) {
+        let presence = |since| Presence {
+            plan: Some(plan.clone()),
+            kind,
+            since,
+        };
+        self.here.insert(instance.clone(), presence(Some(self.now)));
+        self.markers.insert(instance.clone(), presence(None));
+    }
+
+    fn ended(&mut self, instance: &InstanceId, kind: PresenceKind) {
+        for memory in [&mut self.here, &mut self.markers] {
+            if let Some(presence) = memory.get_mut(instance) {
+                presence.kind = kind;
+            }
+        }
+    }
+
+    fn write(&mut self, instance: &InstanceId, plan: &PlanId, standing: RecordStanding) {
+        let record = InstanceRecord {
+            instance: instance.clone(),
+            plan: plan.clone(),
+            standing,
+        };
+        self.records.insert(instance.clone(), record);
+    }
+
+    fn order(&mut self, number: u8, is_large: bool, writes: Writes, stale: bool) {
+        let (instance, plan) = (instance(number), plan(is_large));
+        if self.truth.contains_key(&instance) || self.records.contains_key(&instance) {
+            return;
+        }
+        self.markers.remove(&instance);
+        match writes {
+            Writes::Early => self.write(&instance, &plan, RecordStanding::Unmade),
+            Writes::EarlyAndRash => self.write(&instance, &plan, RecordStanding::Creating),
+            Writes::Late => {}
+        }
+        self.ledger.begin_asking(&instance);
+        let is_let_in = self.decide(&instance, &plan, stale);
+        self.ledger.end_asking(&instance);
+        if is_let_in {
+            self.remember(&instance, &plan, PresenceKind::Arriving);
+            self.truth.insert(instance, Truth::Creating(plan));
+        }
+    }
+
+    fn change_plan(&mut self, number: u8, stale: bool) {
+        let instance = instance(number);
+        let Some(Truth::On(from)) = self.truth.get(&instance).cloned() else {
+            return;
+        };
+        // A platform asks for it when it has heard how the operation before has ended.
+        if !self
+            .records
+            .get(&instance)
+            .is_some_and(|record| record.plan == from && record.standing == RecordStanding::Settled)
+        {
+            return;
+        }
+        let to = plan(from == plan(false));
+        if self.decide(&instance, &to, stale) {
+            self.write(&instance, &from, RecordStanding::Updating);
+            self.ledger.note_origin(&instance, &from);
+            self.remember(&instance, &to, PresenceKind::Arriving);
+            self.truth.insert(instance, Truth::Moving(from, to));
+        }
+    }
+
+    /// Also of what is being made: the order's answer may have been lost. A platform that does not know yet how a change has
+    /// ended waits until it does.
+    fn delete(&mut self, number: u8) {
+        let instance = instance(number);
+        let record = self.records.get(&instance);
+        if record.is_some_and(|record| record.standing == RecordStanding::Updating) {
+            return;
+        }
+        if let Some(Truth::On(plan) | Truth::Creating(plan)) = self.truth.get(&instance).cloned() {
+            self.remember(&instance, &plan, PresenceKind::Leaving);
+            self.truth.insert(instance, Truth::Deleting(plan));
+        }
+    }
+
+    fn finish(&mut self, number: u8, well: bool) {
+        let instance = instance(number);
+        let Some(truth) = self.truth.get(&instance).cloned() else {
+            return;
+        };
+        let (kind, after) = match (truth, well) {
+            (Truth::On(_), _) => return,
+            (Truth::Creating(plan) | Truth::Moving(_, plan), true) => {
+                (PresenceKind::Arrived, Some(Truth::On(plan)))
+            }
+            (Truth::Creating(_), false) | (Truth::Deleting(_), true) => {
+                (PresenceKind::Absent, None)
+            }
+            (Truth::Moving(plan, _) | Truth::Deleting(plan), false) => {
+                (PresenceKind::Remaining, Some(Truth::On(plan)))
+            }
+        };
+        self.ended(&instance, kind);
+        match after {
+            Some(truth) => {
+                self.truth.insert(instance, truth);
+            }
+            None => {
+                self.truth.remove(&instance);
+            }
+        }
+    }
+
+    fn hear(&mut self, number: u8) {
+        let instance = instance(number);
+        match self.truth.get(&instance).cloned() {
+            None => {
+                self.records.remove(&instance);
+            }
+            Some(Truth::Creating(plan)) => self.write(&instance, &plan, RecordStanding::Creating),
+            Some(Truth::On(plan) | Truth::Deleting(plan)) => {
+                self.write(&instance, &plan, RecordStanding::Settled);
+            }
+            Some(Truth::Moving(from, _)) => self.write(&instance, &from, RecordStanding::Updating),
+        }
+    }
+
+    /// Drivers pick up what is in progress, and nothing else is known any more.
+    fn restart(&mut self) {
+        // Between an answer and the end of an operation lies more time than a platform takes to write the answer down.
+        for number in 0..INSTANCES {
+            let instance = instance(number);
+            let is_ended = self.truth.get(&instance).is_some_and(Truth::is_at_rest);
+            if is_ended && !self.records.contains_key(&instance) {
+                self.hear(number);
+            }
+        }
+        let is_open = |presence: &Presence| {
+            matches!(
+                presence.kind,
+                PresenceKind::Arriving | PresenceKind::Leaving
+            )
+        };
+        self.here = self
+            .markers
+            .iter()
+            .filter(|(_, presence)| is_open(presence))
+            .map(|(instance, presence)| {
+                let presence = Presence {
+                    since: Some(self.now),
+                    ..presence.clone()
+                };
+                (instance.clone(), presence)
+            })
+            .collect();
+        self.ledger = Ledger::default();
+        self.looked = None;
+        let (_, listing) = self.look();
+        self.ledger.learn(&listing, &Here::new(), self.now);
+    }
+
+    fn happen(&mut self, event: Event) {
+        self.now += Duration::from_millis(1);
+        match event {
+            Event::Order {
+                number,
+                is_large,
+                writes,
+                stale,
+            } => {
+                self.order(number, is_large, writes, stale);
+            }
+            Event::Move { number, stale } => self.change_plan(number, stale),
+            Event::Delete { number } => self.delete(number),
+            Event::Finish { number, well } => self.finish(number, well),
+            Event::Hear { number } => self.hear(number),
+            Event::Look => self.looked = Some(self.look()),
+            Event::Restart => self.restart(),
+        }
+        let taken = self.taken(&instance(INSTANCES));
+        for plan in both() {
+            assert!(taken.of(&plan) <= self.limit, "one too many on {plan}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(2000)))]
+
+    #[test]
+    fn whatever_happens_nobody_is_let_in_without_a_place(
+        limit in 1_u64..4,
+        events in prop::collection::vec(events(), 1..60),
+    ) {
+        let mut world = World::new(limit);
+        for event in events {
+            world.happen(event);
+        }
+    }
+}
+
+fn record(number: u8, standing: RecordStanding) -> InstanceRecord {
+    InstanceRecord {
+        instance: instance(number),
+        plan: plan(false),
+        standing,
+    }
+}
+
+fn exactly(ledger: &mut Ledger, records: Vec<InstanceRecord>, here: &Here) -> Usage {
+    let now = Instant::now();
+    let listing = Listing {
+        began: now,
+        records,
+        markers: Here::new(),
+    };
+    ledger.exactly(&listing, here, &instance(INSTANCES), now, LATELY)
+}
+
+fn totals(total: Total, count: u64) -> Totals {
+    Totals {
+        began: Instant::now(),
+        counts: BTreeMap::from([(total, count)]),
+    }
+}
+
+#[test]
+fn before_the_first_listing_totals_tell_nothing() {
+    let mut ledger = Ledger::default();
+    let totals = || totals(Total::OfAll, 0);
+    assert_eq!(ledger.at_most(&totals(), &Here::new(), &instance(0)), None);
+    exactly(&mut ledger, Vec::new(), &Here::new());
+    assert!(
+        ledger
+            .at_most(&totals(), &Here::new(), &instance(0))
+            .is_some()
+    );
+}
+
+#[test]
+fn totals_that_are_older_than_what_was_learned_tell_nothing() {
+    let mut ledger = Ledger::default();
+    let old = totals(Total::OfAll, 0);
+    exactly(&mut ledger, Vec::new(), &Here::new());
+    assert_eq!(ledger.at_most(&old, &Here::new(), &instance(0)), None);
+}
+
+#[test]
+fn an_order_that_nobody_let_in_takes_no_place() {
+    let mut ledger = Ledger::default();
+    exactly(&mut ledger, Vec::new(), &Here::new());
+    for standing in [RecordStanding::Unmade, RecordStanding::Creating] {
+        let usage = exactly(&mut ledger, vec![record(1, standing)], &Here::new());
+        assert_eq!(usage.total(), 0, "{standing:?}");
+        ledger.reserve(&instance(1), &plan(false));
+        let usage = exactly(&mut ledger, vec![record(1, standing)], &Here::new());
+        assert_eq!(usage.of(&plan(false)), 1, "{standing:?}");
+        ledger.release(&instance(1));
+    }
+}
+
+#[test]
+fn a_list_without_states_counts_but_for_those_that_are_being_asked_for() {
+    let mut ledger = Ledger::default();
+    let listed = || {
+        vec![
+            record(1, RecordStanding::Listed),
+            record(2, RecordStanding::Listed),
+        ]
+    };
+    ledger.begin_asking(&instance(2));
+    assert_eq!(exactly(&mut ledger, listed(), &Here::new()).total(), 1);
+    ledger.end_asking(&instance(2));
+    assert_eq!(exactly(&mut ledger, listed(), &Here::new()).total(), 2);
+    let failed = Presence {
+        plan: Some(plan(false)),
+        kind: PresenceKind::Absent,
+        since: Some(Instant::now()),
+    };
+    assert_eq!(
+        exactly(&mut ledger, listed(), &Here::from([(instance(1), failed)])).total(),
+        1
+    );
+}
+
+#[test]
+fn what_the_platform_has_forgotten_takes_no_place_for_long() {
+    let mut ledger = Ledger::default();
+    let now = Instant::now();
+    let listing = Listing {
+        began: now,
+        records: Vec::new(),
+        markers: Here::new(),
+    };
+    let made = Presence {
+        plan: Some(plan(false)),
+        kind: PresenceKind::Arrived,
+        since: Some(now),
+    };
+    let here = Here::from([(instance(1), made)]);
+    for (later, taken) in [(Duration::from_mins(1), 1), (LATELY, 0)] {
+        let usage = ledger.exactly(&listing, &here, &instance(2), now + later, LATELY);
+        assert_eq!(usage.total(), taken);
+    }
+}
+
+#[test]
+fn what_a_listing_has_shown_is_not_counted_twice() {
+    let mut ledger = Ledger::default();
+    let began = Instant::now();
+    let made = Presence {
+        plan: Some(plan(false)),
+        kind: PresenceKind::Arrived,
+        since: Some(began),
+    };
+    let here = Here::from([(instance(1), made)]);
+    let totals = || totals(Total::OfPlan(plan(false)), 1);
+    exactly(&mut ledger, Vec::new(), &here);
+    let unsure = ledger.at_most(&totals(), &here, &instance(2)).unwrap();
+    assert_eq!(unsure.of(&plan(false)), 2);
+    exactly(&mut ledger, vec![record(1, RecordStanding::Settled)], &here);
+    let sure = ledger.at_most(&totals(), &here, &instance(2)).unwrap();
+    assert_eq!(sure.of(&plan(false)), 1);
+}

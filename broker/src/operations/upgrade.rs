@@ -1,0 +1,67 @@
+//! A service instance with what the operator offers today, as the operator asks for it.
+
+use odb_adapter_sdk::protocol::RequestParameters;
+use serde_json::{Map, Value, json};
+
+use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::object};
+use crate::{
+    bosh::{Fault, Order, Started},
+    ids::{InstanceId, PlanId},
+    offering::CatalogFault,
+};
+
+/// An operator's wish for an upgrade of a service instance (`spec/contracts/broker-behaviour.md` §3.6, §6). Users upgrade
+/// by an update request.
+#[derive(Debug)]
+pub struct UpgradeRequest {
+    /// The service instance.
+    pub instance: InstanceId,
+    /// The plan it is on.
+    pub plan: PlanId,
+    /// Where the instance is, for the adapter; absent and null are the same.
+    pub context: Option<Value>,
+}
+
+/// Why there is no upgrade.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant wraps an error that says it")]
+pub enum UpgradeError {
+    #[error(transparent)]
+    Catalog(#[from] CatalogFault),
+    #[error(transparent)]
+    NotAnObject(#[from] NotAnObject),
+    #[error(transparent)]
+    Lock(#[from] LockTimeout),
+    #[error(transparent)]
+    Instance(#[from] Fault),
+}
+
+impl Operations {
+    /// Brings a service instance to what the operator offers today. What its user has asked for stays.
+    #[tracing::instrument(name = "upgrade", skip_all)]
+    pub async fn upgrade(
+        &self,
+        request_context: RequestContext,
+        request: UpgradeRequest,
+    ) -> Result<Started, UpgradeError> {
+        self.check_plan(&request.plan)?;
+        object(request.context.as_ref(), "context")?;
+        let _turn = self
+            .locks
+            .acquire(&request.instance, request_context.deadline)
+            .await?;
+        let context = request.context.unwrap_or_default();
+        let order = Order {
+            instance: request.instance,
+            identity: json!({ "plan_id": request.plan }),
+            plan: request.plan,
+            parameters: RequestParameters::from_fields(Map::from_iter([(
+                "context".to_owned(),
+                context,
+            )])),
+            request: request_context.request,
+            deadline: request_context.deadline,
+        };
+        Ok(self.instances.upgrade(&order).await?)
+    }
+}

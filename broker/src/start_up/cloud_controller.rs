@@ -1,0 +1,167 @@
+//! The Cloud Controller: that it answers, knows us, is new enough and has no plan that we no longer offer.
+
+use odb_platform::{
+    cloud_controller::{CloudController, CloudControllerError},
+    http::{Call, Limits, Trust},
+    uaa::{Grant, Token, TokenSource},
+};
+
+use super::{Checked, StartUpFault};
+use crate::{
+    code::Code,
+    config::{
+        CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials, Verification,
+    },
+};
+
+/// What lets somebody read everything at the Cloud Controller (`spec/contracts/platform-apis.md` §1.4).
+const SEES_ALL: [&str; 3] = [
+    "cloud_controller.admin",
+    "cloud_controller.admin_read_only",
+    "cloud_controller.global_auditor",
+];
+
+/// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are told.
+pub(super) async fn check(config: &Config) -> Checked<Option<CloudController>> {
+    let Some(cf) = &config.cloud_foundry else {
+        tracing::warn!(
+            "`broker.disable_cf_startup_checks` is set and there is no `cf`: plans that are gone from the configuration are not \
+             noticed"
+        );
+        return Ok(None);
+    };
+    let (client, tokens) = connect(cf)?;
+    if cf.checks == CloudFoundryChecks::Skipped {
+        tracing::warn!(
+            url = cf.url,
+            "`broker.disable_cf_startup_checks` is set: the Cloud Controller is used unseen, and plans that are gone from the \
+             configuration are not noticed"
+        );
+        return Ok(Some(client));
+    }
+    let call = Call::within(config.broker.timings.start_up);
+    let (versions, token) = tokio::join!(client.api_versions(&call), tokens.token(&call));
+    let url = || cf.url.clone();
+    let mut faults = Vec::new();
+    match &versions {
+        Ok(versions) => {
+            let spoken = versions.spoken();
+            faults.extend(
+                spoken
+                    .err()
+                    .map(|source| StartUpFault::CloudControllerVersion { url: url(), source }),
+            );
+        }
+        Err(source) => faults.push(StartUpFault::CloudController {
+            url: url(),
+            source: source.clone(),
+        }),
+    }
+    match token {
+        Ok(token) => remark_blind_counting(&token, &config.offering),
+        Err(source) => faults.push(StartUpFault::CloudControllerToken {
+            url: cf.uaa_url.clone(),
+            source,
+        }),
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let orphaned = plans_in_use(&client, &call, &config.offering)
+        .await
+        .map_err(|source| vec![StartUpFault::CloudControllerPlans { url: url(), source }])?;
+    if !orphaned.is_empty() {
+        return Err(orphaned);
+    }
+    if let Ok(versions) = versions
+        && let Ok(spoken) = versions.spoken()
+    {
+        tracing::info!(
+            v3 = versions.v3,
+            v2 = versions.v2,
+            %spoken,
+            "the Cloud Controller knows us"
+        );
+    }
+    Ok(Some(client))
+}
+
+fn connect(cf: &CloudFoundry) -> Checked<(CloudController, TokenSource)> {
+    let trust = match (&cf.root_ca_cert, cf.verification) {
+        (_, Verification::Off) => {
+            tracing::warn!(
+                "`broker.disable_ssl_cert_verification` is set: whoever stands between us and the Cloud Controller reads \
+                 our credentials; give `cf.root_ca_cert` instead"
+            );
+            Trust::unverified()
+        }
+        (Some(pem), Verification::On) => Trust::system_and(pem),
+        (None, Verification::On) => Trust::system(),
+    };
+    let trust = trust.map_err(|source| {
+        vec![StartUpFault::Trust {
+            key: "cf.root_ca_cert",
+            source,
+        }]
+    })?;
+    let grant = match &cf.credentials {
+        PlatformCredentials::Client {
+            client_id,
+            client_secret,
+        } => Grant::ClientCredentials {
+            client_id: client_id.clone(),
+            client_secret: client_secret.clone(),
+        },
+        PlatformCredentials::User { username, password } => Grant::Password {
+            username: username.clone(),
+            password: password.clone(),
+        },
+    };
+    let unusable = |key| move |source| vec![StartUpFault::Address { key, source }];
+    let tokens = TokenSource::connect(&cf.uaa_url, &trust, grant, Limits::default())
+        .map_err(unusable("cf.uaa.url"))?;
+    let client = CloudController::connect(&cf.url, &trust, tokens.clone(), Limits::default())
+        .map_err(unusable("cf.url"))?;
+    Ok((client, tokens))
+}
+
+/// Whoever may not look into all spaces counts too little, and is not told so by the Cloud Controller.
+fn remark_blind_counting(token: &Token, offering: &Offering) {
+    let scopes = token.scopes();
+    let sees_all = scopes
+        .iter()
+        .any(|scope| SEES_ALL.contains(&scope.as_str()));
+    if offering.has_quotas() && !scopes.is_empty() && !sees_all {
+        tracing::warn!(
+            code = %Code::CountingRights,
+            "whom `cf.uaa.authentication` names may not look into all spaces of the Cloud Controller, so that instances may \
+             be missed and quotas be exceeded; give one of the rights `{}`",
+            SEES_ALL.join("`, `")
+        );
+    }
+}
+
+/// Plans that somebody uses and the configuration does not know any more.
+async fn plans_in_use(
+    client: &CloudController,
+    call: &Call,
+    offering: &Offering,
+) -> Result<Vec<StartUpFault>, CloudControllerError> {
+    let unknown: Vec<_> = client
+        .plans_of_offering(call, offering.id.as_str())
+        .await?
+        .into_iter()
+        .filter(|plan| offering.plan(&plan.unique_id.clone().into()).is_none())
+        .collect();
+    let guids: Vec<_> = unknown.iter().map(|plan| plan.guid.clone()).collect();
+    let counts = client.count_instances(call, &guids).await?;
+    let in_use = unknown.into_iter().filter_map(|plan| {
+        let instances = counts.get(&plan.guid).copied().unwrap_or(0);
+        (instances > 0).then_some(StartUpFault::PlanInUse {
+            name: plan.name,
+            id: plan.unique_id,
+            instances,
+        })
+    });
+    Ok(in_use.collect())
+}

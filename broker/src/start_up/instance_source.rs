@@ -1,0 +1,75 @@
+//! Who knows the service instances, for quotas.
+
+use odb_platform::{
+    cloud_controller::CloudController,
+    http::{Call, Limits, Trust},
+    service_instances_api::ServiceInstancesApi,
+};
+
+use super::{Checked, StartUpFault};
+use crate::{
+    config::{CloudFoundryChecks, Config, Verification},
+    operations::{CloudControllerSource, InstanceSource, Operations},
+    telemetry::Chain,
+};
+
+/// The Cloud Controller; where there is none, the service instances API. It is not asked yet.
+pub(super) fn of(
+    config: &Config,
+    cloud_controller: Option<CloudController>,
+    api: Option<ServiceInstancesApi>,
+) -> Option<InstanceSource> {
+    let Some(client) = cloud_controller else {
+        return api.map(InstanceSource::ServiceInstancesApi);
+    };
+    let believed = config.broker.timings.plans_believed;
+    let source = CloudControllerSource::new(client, config.offering.clone(), believed);
+    Some(InstanceSource::CloudController(source))
+}
+
+/// Learns what orders are held against. When that cannot be learned now, the first order does it.
+pub(super) async fn prepare(config: &Config, operations: &Operations) {
+    let is_used_unseen = config
+        .cloud_foundry
+        .as_ref()
+        .is_some_and(|cf| cf.checks == CloudFoundryChecks::Skipped);
+    if is_used_unseen {
+        return;
+    }
+    let call = Call::within(config.broker.timings.start_up);
+    if let Err(error) = operations.prepare_counting(&call).await {
+        tracing::warn!(
+            code = %error.code(),
+            error = %Chain(&error),
+            "the service instances could not be counted yet; the first order tries again"
+        );
+    }
+}
+
+/// The service instances API, if there is one. It is not asked yet.
+pub(super) fn service_instances_api(config: &Config) -> Checked<Option<ServiceInstancesApi>> {
+    let Some(api) = &config.service_instances_api else {
+        return Ok(None);
+    };
+    let trust = match (&api.root_ca_cert, api.verification) {
+        (_, Verification::Off) => {
+            tracing::warn!(
+                "`service_instances_api.disable_ssl_cert_verification` is set: whoever stands between us and that API reads \
+                 our credentials and decides what is counted; give `service_instances_api.root_ca_cert` instead"
+            );
+            Trust::unverified()
+        }
+        (Some(pem), Verification::On) => Trust::system_and(pem),
+        (None, Verification::On) => Trust::system(),
+    };
+    let trust = trust.map_err(|source| {
+        vec![StartUpFault::Trust {
+            key: "service_instances_api.root_ca_cert",
+            source,
+        }]
+    })?;
+    let limits = Limits::default();
+    ServiceInstancesApi::connect(&api.url, &trust, &api.username, &api.password, limits)
+        .map(Some)
+        .map_err(|source| vec![StartUpFault::ServiceInstancesApi { source }])
+}
