@@ -29,7 +29,8 @@ impl Adapters {
     /// - `$1`: the subcommand, and on stdin the document of the protocol;
     /// - `$input`: that document once `read_input` has been called;
     /// - `$folder`: the test's folder;
-    /// - `as_redis`: answers as the real adapter, after `read_input`.
+    /// - `as_redis`: answers as the real adapter, after `read_input`;
+    /// - `as_redis_with`: the same, for a broker that puts the question into arguments: `as_redis_with "$@"`.
     pub fn script(&self, script: &str) -> PathBuf {
         let text = format!(
             r#"#!/bin/bash
@@ -37,6 +38,7 @@ folder='{folder}'
 read_input() {{ input=$(cat); }}
 call=$1
 as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
+as_redis_with() {{ '{redis}' "$@" </dev/null; }}
 {script}
 "#,
             folder = self.folder.display(),

@@ -65,6 +65,16 @@ impl Answer {
         self.text_member("operation")
     }
 
+    /// The operation data of an operation that an operator has started; any other answer fails the test.
+    pub fn operation_data(&self) -> Value {
+        let data = self.expect_status(202).json();
+        assert!(
+            data["BoshTaskID"].is_u64(),
+            "it is no operation data: {self:?}"
+        );
+        data
+    }
+
     /// Fails the test when the status is another one.
     pub fn expect_status(&self, status: u16) -> &Self {
         assert_eq!(self.status, status, "{self:?}");

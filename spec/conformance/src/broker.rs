@@ -160,6 +160,16 @@ impl LogLine {
         mentions(&self.0, text)
     }
 
+    /// A text that stands in a field of its own.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.0[name].as_str()
+    }
+
+    /// Somebody should look into it.
+    pub fn is_warning_or_worse(&self) -> bool {
+        matches!(self.field("level"), Some("WARN" | "ERROR"))
+    }
+
     /// The whole line.
     pub fn text(&self) -> String {
         self.0.to_string()
@@ -177,6 +187,6 @@ fn mentions(value: &Value, text: &str) -> bool {
 
 fn launch(program: &Path, arguments: &[String], logs: &Path, start: usize) -> Process {
     let mut command = Command::new(program);
-    command.args(arguments);
+    command.args(arguments).current_dir(logs);
     Process::start(&format!("broker-{start}"), &mut command, logs)
 }

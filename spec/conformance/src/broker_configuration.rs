@@ -80,6 +80,20 @@ impl<'f> BrokerConfiguration<'f> {
         self.with("/broker/tls", Value::Null)
     }
 
+    /// With a plan left out of the catalog.
+    #[must_use]
+    pub fn without_plan(mut self, name: &str) -> Self {
+        self.plans_mut().retain(|plan| plan["name"] != name);
+        self
+    }
+
+    /// Without a Cloud Controller.
+    #[must_use]
+    pub fn without_cloud_controller(self) -> Self {
+        self.with("/cf", Value::Null)
+            .with("/broker/disable_cf_startup_checks", true.into())
+    }
+
     /// Without quotas; nothing is asked of the Cloud Controller then.
     #[must_use]
     pub fn without_quotas(mut self) -> Self {
@@ -96,6 +110,27 @@ impl<'f> BrokerConfiguration<'f> {
             plan["quotas"] = json!({ "service_instance_limit": limit });
         }
         self
+    }
+
+    /// With quotas over all plans, and those of `small` and `large`.
+    #[must_use]
+    pub fn with_quotas(mut self, global: Value, small: Value, large: Value) -> Self {
+        for (plan, quotas) in self.plans_mut().iter_mut().zip([small, large]) {
+            plan["quotas"] = quotas;
+        }
+        self.with("/service_catalog/global_quotas", global)
+    }
+
+    /// With the service instances API at this address in the place of a Cloud Controller.
+    #[must_use]
+    pub fn with_instances_api(self, url: &str) -> Self {
+        let credentials = json!({ "username": "lister", "password": "of instances" });
+        self.with("/broker/disable_cf_startup_checks", true.into())
+            .with("/cf", Value::Null)
+            .with(
+                "/service_instances_api",
+                json!({ "url": url, "authentication": { "basic": credentials } }),
+            )
     }
 
     /// With errands of our own choice, for every plan: `post_deploy` and `pre_delete`.

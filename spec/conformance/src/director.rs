@@ -23,6 +23,18 @@ impl Director {
         }
     }
 
+    /// What it tells about itself.
+    pub async fn info(&self) -> Value {
+        let token = self.token().await;
+        let request = self.http.get(format!("{}/info", self.access.url));
+        json(request.bearer_auth(token)).await
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.access.url
+    }
+
     /// The names of all deployments.
     pub async fn deployments(&self) -> Vec<String> {
         let deployments = self.list("/deployments").await;
@@ -35,6 +47,33 @@ impl Director {
         let mut tasks = self.list("/tasks?verbose=2").await;
         tasks.sort_by_key(|task| task["id"].as_u64());
         tasks
+    }
+
+    /// The tasks of one deployment, the oldest first.
+    pub async fn tasks_of(&self, deployment: &str) -> Vec<Value> {
+        let mut tasks = self
+            .list(&format!("/tasks?verbose=2&deployment={deployment}"))
+            .await;
+        tasks.sort_by_key(|task| task["id"].as_u64());
+        tasks
+    }
+
+    /// The stages of a task, each once, in the order of their beginnings.
+    pub async fn stages_of(&self, task: u64) -> Vec<String> {
+        let url = format!("{}/tasks/{task}/output?type=event", self.access.url);
+        let request = self.http.get(url).bearer_auth(self.token().await);
+        let response = request.send().await.expect("the sandbox answers");
+        let log = response.text().await.expect("the answer is complete");
+        let mut stages = Vec::new();
+        for line in log.lines() {
+            let event: Value = serde_json::from_str(line).expect("an event log is JSON lines");
+            if let Some(stage) = event["stage"].as_str()
+                && !stages.iter().any(|known| known == stage)
+            {
+                stages.push(stage.to_owned());
+            }
+        }
+        stages
     }
 
     /// What all tasks are about, in their order: `create deployment`, `run errand …`, each with its state.
@@ -72,6 +111,21 @@ impl Director {
         addresses.map(str::to_owned).collect()
     }
 
+    /// The manifest of a deployment.
+    pub async fn manifest(&self, deployment: &str) -> String {
+        let row = self.get(&format!("/deployments/{deployment}")).await;
+        row["manifest"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The VMs of a deployment, by their cloud's names.
+    pub async fn vms(&self, deployment: &str) -> Vec<String> {
+        let vms = self.list(&format!("/deployments/{deployment}/vms")).await;
+        let names = vms
+            .iter()
+            .filter_map(|vm| vm["vm_cid"].as_str().or(vm["cid"].as_str()));
+        names.map(str::to_owned).collect()
+    }
+
     /// Fails the test unless the Director has never been given anything to do, and knows no more than at first.
     pub async fn expect_untouched(&self) {
         assert_eq!(self.deployments().await, Vec::<String>::new());
@@ -80,13 +134,16 @@ impl Director {
     }
 
     async fn list(&self, path: &str) -> Vec<Value> {
-        let token = self.token().await;
-        let request = self.http.get(format!("{}{path}", self.access.url));
-        let list = json(request.bearer_auth(token)).await;
-        match list {
+        match self.get(path).await {
             Value::Array(items) => items,
             other => panic!("`{path}` is no list: {other}"),
         }
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let token = self.token().await;
+        let request = self.http.get(format!("{}{path}", self.access.url));
+        json(request.bearer_auth(token)).await
     }
 
     async fn token(&self) -> String {

@@ -14,7 +14,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    Adapters, Binaries, BrokerConfiguration, Cf, Director, Platform, Process, eventually, trust,
+    Adapters, Binaries, BrokerConfiguration, Cf, CloudController, Control, Director, Platform,
+    Process, eventually, trust,
 };
 
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
@@ -38,11 +39,20 @@ pub struct Foundation {
 #[derive(Clone, Debug)]
 pub struct FoundationSetup {
     settings: Value,
+    processes: Processes,
+}
+
+/// What runs on VMs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Processes {
+    Real,
+    None,
 }
 
 /// `foundation.json`, which the sandbox writes.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Description {
+    pub(crate) control: String,
     pub(crate) ca_certificate: PathBuf,
     pub(crate) director: DirectorAccess,
     pub(crate) cloud_controller: CloudControllerAccess,
@@ -62,6 +72,7 @@ pub(crate) struct CloudControllerAccess {
     pub(crate) url: String,
     pub(crate) uaa_url: String,
     pub(crate) broker_client: Client,
+    pub(crate) user: User,
     pub(crate) organization: Place,
     pub(crate) space: Place,
 }
@@ -70,6 +81,12 @@ pub(crate) struct CloudControllerAccess {
 pub(crate) struct Client {
     pub(crate) id: String,
     pub(crate) secret: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) password: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -87,11 +104,14 @@ impl Foundation {
     pub fn setup() -> FoundationSetup {
         let settings = yaml::from_str(&Self::manifest("foundation.yml"))
             .expect("it is the configuration of a foundation");
-        FoundationSetup { settings }
-            .with("/cloud_controller/broker_polling_interval", "100ms")
-            .with("/cloud_controller/mitigation_delay", "50ms")
-            .with("/director/durations/lock_wait", "2s")
-            .with("/director/durations/step", "10ms")
+        FoundationSetup {
+            settings,
+            processes: Processes::Real,
+        }
+        .with("/cloud_controller/broker_polling_interval", "100ms")
+        .with("/cloud_controller/mitigation_delay", "50ms")
+        .with("/director/durations/lock_wait", "2s")
+        .with("/director/durations/step", "10ms")
     }
 
     /// The configuration of a broker that sells Redis here, by the real adapter.
@@ -104,12 +124,22 @@ impl Foundation {
         Director::new(self.http.clone(), &self.description.director)
     }
 
+    /// What the sandbox itself can be told and asked.
+    pub fn control(&self) -> Control {
+        Control::new(self.http.clone(), &self.description.control)
+    }
+
     /// The Cloud Controller, through the command line.
     pub fn cf(&self) -> Cf {
         Cf::new(
             self.binaries.path("odb-sandbox"),
             self.state().join("foundation.json"),
         )
+    }
+
+    /// The Cloud Controller, as a client of the user who orders services.
+    pub async fn cloud_controller(&self) -> CloudController {
+        CloudController::log_in(self.http.clone(), &self.description.cloud_controller).await
     }
 
     /// Somewhere to put adapters that misbehave.
@@ -204,6 +234,42 @@ impl FoundationSetup {
         self.with("/director/durations/step", duration)
     }
 
+    /// With a Director that gives tasks up soon after their workers have died.
+    #[must_use]
+    pub fn with_impatient_workers(self) -> Self {
+        self.with("/director/durations/checkpoint_interval", "300ms")
+            .with("/director/durations/checkpoint_timeout", "3s")
+            .with("/director/durations/lock_lease", "3s")
+    }
+
+    /// With a Cloud Controller of the time before version 3 of its API could be used for services.
+    #[must_use]
+    pub fn with_old_cloud_controller(self) -> Self {
+        self.with("/cloud_controller/v2", "on_3_94")
+    }
+
+    /// With this password for the users of Cloud Foundry, `admin` and `developer`.
+    #[must_use]
+    pub fn with_password_of_users(self, password: &str) -> Self {
+        self.with("/cloud_controller/admin_user/password", password)
+            .with("/cloud_controller/user/password", password)
+    }
+
+    /// With a Cloud Controller that writes an instance down when the broker has answered, and not before it asks.
+    #[must_use]
+    pub fn with_late_rows(self) -> Self {
+        self.with("/cloud_controller/instance_row", "after_call")
+    }
+
+    /// With VMs on which nothing runs.
+    #[must_use]
+    pub fn without_processes(self) -> Self {
+        Self {
+            processes: Processes::None,
+            ..self
+        }
+    }
+
     /// Starts it.
     pub async fn start(self) -> Foundation {
         let binaries = Binaries::find();
@@ -225,6 +291,9 @@ impl FoundationSetup {
             .arg(&state)
             .arg("--jobs")
             .arg(Path::new(MANIFESTS).join("jobs"));
+        if self.processes == Processes::None {
+            command.arg("--no-processes");
+        }
         let mut sandbox = Process::start("sandbox", &mut command, folder.path());
         let described = eventually("the sandbox is ready", START_LIMIT, async || {
             assert!(sandbox.is_running(), "the sandbox has ended");

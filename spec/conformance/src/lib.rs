@@ -9,7 +9,9 @@
 //! | `binaries` | where the executables are |
 //! | `process` | a child that never outlives its test |
 //! | `foundation`, `broker`, `broker_configuration`, `adapters` | what is started |
-//! | `platform`, `answer`, `raw_client`, `cf`, `redis` | who speaks to it |
+//! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis` | who speaks to it |
+//! | `instances_api` | who lists instances where no Cloud Controller does |
+//! | `control` | who makes its servers fail and reads what they were asked |
 //! | `director`, `process_table` | who looks at what became of it |
 //! | `eventually` | waiting for a condition |
 
@@ -24,9 +26,12 @@ mod binaries;
 mod broker;
 mod broker_configuration;
 mod cf;
+mod cloud_controller;
+mod control;
 mod director;
 mod eventually;
 mod foundation;
+mod instances_api;
 mod platform;
 mod process;
 mod process_table;
@@ -40,9 +45,12 @@ pub use binaries::Binaries;
 pub use broker::{Broker, LogLine};
 pub use broker_configuration::BrokerConfiguration;
 pub use cf::{Cf, CfOutput};
+pub use cloud_controller::{CfOrder, CloudController};
+pub use control::{BrokerCall, Control, SetFault};
 pub use director::Director;
 pub use eventually::eventually;
 pub use foundation::{Foundation, FoundationSetup};
+pub use instances_api::InstancesApi;
 pub use platform::{Ended, Order, Platform, new_id};
 pub use process::Process;
 pub use process_table::{ProcessTable, RunningProcess};

@@ -11,6 +11,7 @@ use crate::{Answer, eventually, foundation::CloudControllerAccess};
 /// The offering and the plan of `manifests/sandbox/redis-broker.yml` that is ordered unless a test says otherwise.
 const SERVICE: &str = "0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10";
 const SMALL: &str = "3b7e1f52-0f0c-4c55-8a5b-6f1f6a9c2d21";
+const LARGE: &str = "c4d1a0de-7b1e-4f0e-9d57-2f5d0f1f6b32";
 
 /// How long an operation may take. Most take a second.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -66,6 +67,11 @@ impl Order {
             body: json!({ "service_id": SERVICE, "plan_id": SMALL }),
             query: "accepts_incomplete=true".to_owned(),
         }
+    }
+
+    /// The plan `large` without parameters.
+    pub fn large() -> Self {
+        Self::small().with("plan_id", LARGE.into())
     }
 
     /// With parameters.
@@ -184,42 +190,109 @@ impl Platform {
 
     /// Changes an instance.
     pub async fn update(&self, instance: &str, order: &Order) -> Answer {
+        self.send(self.update_request(instance, order)).await
+    }
+
+    /// The request that changes an instance.
+    pub fn update_request(&self, instance: &str, order: &Order) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}?{}", order.query);
         let mut body = order.body.clone();
         body["context"] = self.context();
         if body.get("previous_values").is_none() {
             body["previous_values"] = json!({ "plan_id": SMALL, "service_id": SERVICE });
         }
-        self.send(self.with_body(Method::PATCH, &path, &body)).await
+        self.with_body(Method::PATCH, &path, &body)
     }
 
     /// Deletes an instance.
     pub async fn deprovision(&self, instance: &str) -> Answer {
+        self.send(self.deprovision_request(instance)).await
+    }
+
+    /// The request that deletes an instance.
+    pub fn deprovision_request(&self, instance: &str) -> RequestBuilder {
         let path = format!(
             "/v2/service_instances/{instance}?service_id={SERVICE}&plan_id={SMALL}&accepts_incomplete=true"
         );
-        self.send(self.request(Method::DELETE, &path)).await
+        self.request(Method::DELETE, &path)
     }
 
     /// Asks for credentials.
     pub async fn bind(&self, instance: &str, binding: &str) -> Answer {
+        self.send(self.bind_request(instance, binding)).await
+    }
+
+    /// The request for credentials.
+    pub fn bind_request(&self, instance: &str, binding: &str) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
         let body = json!({
             "service_id": SERVICE, "plan_id": SMALL, "bind_resource": {}, "context": self.context(),
         });
+        self.with_body(Method::PUT, &path, &body)
+    }
+
+    /// Asks for credentials with parameters.
+    pub async fn bind_with_parameters(
+        &self,
+        instance: &str,
+        binding: &str,
+        parameters: &Value,
+    ) -> Answer {
+        let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
+        let body = json!({
+            "service_id": SERVICE, "plan_id": SMALL, "context": self.context(), "parameters": parameters,
+        });
         self.send(self.with_body(Method::PUT, &path, &body)).await
+    }
+
+    /// Asks for credentials with a body of the test's own.
+    pub async fn bind_with(&self, instance: &str, binding: &str, body: &Value) -> Answer {
+        let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
+        self.send(self.with_body(Method::PUT, &path, body)).await
     }
 
     /// Gives credentials back.
     pub async fn unbind(&self, instance: &str, binding: &str) -> Answer {
+        self.send(self.unbind_request(instance, binding)).await
+    }
+
+    /// The request that gives credentials back.
+    pub fn unbind_request(&self, instance: &str, binding: &str) -> RequestBuilder {
         let path = format!(
             "/v2/service_instances/{instance}/service_bindings/{binding}?service_id={SERVICE}&plan_id={SMALL}"
         );
-        self.send(self.request(Method::DELETE, &path)).await
+        self.request(Method::DELETE, &path)
+    }
+
+    /// Asks what an instance is.
+    pub async fn fetch(&self, instance: &str) -> Answer {
+        let path = format!("/v2/service_instances/{instance}");
+        self.send(self.request(Method::GET, &path)).await
+    }
+
+    /// Has an instance upgraded or recreated, as the operator's errands do: without any header of the platform's.
+    pub async fn operate(&self, instance: &str, operation: &str, body: &Value) -> Answer {
+        self.send(self.operate_request(instance, operation, body))
+            .await
+    }
+
+    /// The request that has an instance upgraded or recreated.
+    pub fn operate_request(&self, instance: &str, operation: &str, body: &Value) -> RequestBuilder {
+        let path = format!("/mgmt/service_instances/{instance}?operation_type={operation}");
+        let request = self
+            .anonymous_request(Method::PATCH, &path)
+            .basic_auth(&self.username, Some(&self.password));
+        request.body(body.to_string())
     }
 
     /// Asks once how an operation is doing.
     pub async fn last_operation(&self, instance: &str, token: &str) -> Answer {
+        self.send(self.last_operation_request(instance, token))
+            .await
+    }
+
+    /// The request that asks how an operation is doing.
+    pub fn last_operation_request(&self, instance: &str, token: &str) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}/last_operation");
         let query = [
             ("service_id", SERVICE),
@@ -229,7 +302,7 @@ impl Platform {
         let url = Url::parse_with_params(&format!("{}{path}", self.url), query)
             .expect("the broker's address is one");
         let path = &url[Position::BeforePath..];
-        self.send(self.request(Method::GET, path)).await
+        self.request(Method::GET, path)
     }
 
     /// Asks until an operation has ended.

@@ -6,7 +6,7 @@ use reqwest::{Body, RequestBuilder};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
     time::timeout,
 };
@@ -66,13 +66,27 @@ impl RawClient {
         }
         bytes.extend(b"\r\n");
         bytes.extend(body);
+        self.send_bytes(&bytes).await;
+    }
+
+    /// Sends bytes, which need not be a whole request.
+    pub async fn send_bytes(&mut self, bytes: &[u8]) {
         let sent = async {
-            self.stream.write_all(&bytes).await?;
+            self.stream.write_all(bytes).await?;
             self.stream.flush().await
         };
         timeout(PATIENCE, sent)
             .await
             .expect("the broker reads")
             .expect("the broker is there");
+    }
+
+    /// Waits until the other side hangs up, and gives what it has said.
+    pub async fn last_words(mut self) -> String {
+        let mut said = Vec::new();
+        // A broken connection is an end as well.
+        let end = timeout(PATIENCE, self.stream.read_to_end(&mut said)).await;
+        end.expect("the broker hangs up").ok();
+        String::from_utf8_lossy(&said).into_owned()
     }
 }

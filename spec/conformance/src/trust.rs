@@ -7,6 +7,8 @@ use rustls_pki_types::{CertificateDer, pem::PemObject};
 
 /// Longer than the budget of any request.
 const CALL_LIMIT: Duration = Duration::from_secs(90);
+/// How long a connection waits for the next request.
+const IDLE_LIMIT: Duration = Duration::from_secs(1);
 
 /// TLS with the trust root in `ca_certificate`.
 pub(crate) fn client_tls(ca_certificate: &Path) -> ClientConfig {
@@ -33,6 +35,8 @@ pub(crate) fn http_client(tls: ClientConfig) -> reqwest::Client {
         // The sandbox lives on the loopback net, where no proxy can reach it.
         .no_proxy()
         .timeout(CALL_LIMIT)
+        // Servers close idle connections after 5 seconds, which must not cross a request.
+        .pool_idle_timeout(IDLE_LIMIT)
         .build()
         .expect("every part of it is given")
 }

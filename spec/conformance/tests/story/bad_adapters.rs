@@ -67,6 +67,28 @@ async fn a_user_reads_exactly_what_the_adapter_says_to_users() {
     );
 }
 
+#[tokio::test]
+async fn what_an_adapter_prints_does_not_leave_secrets_in_the_log() {
+    let password = new_id();
+    for script in [
+        // What reads like a secret of a message for the user.
+        format!("printf 'it failed\\nadmin_password: {password}\\n'; exit 1"),
+        format!("printf '{{\"client_secret\": \"{password}\"}}'; exit 7"),
+        format!("echo 'token={password}' >&2; exit 1"),
+        // What was meant to be an answer.
+        format!(r#"echo '{{"manifest": {{"a": "{password}"}}}}'"#),
+        format!(r#"echo '{{"manifest": "a: [{password}"}}'"#),
+        format!(r#"echo '{{"manifest": "name: a"}} {password}'"#),
+        format!("echo 'name: {password}'"),
+    ] {
+        let refused = refused(&script).await;
+
+        refused.answer.expect_status(500);
+        let log: String = refused.broker.log().iter().map(LogLine::text).collect();
+        assert!(!log.contains(&password), "{script}: {log}");
+    }
+}
+
 struct Refused {
     broker: Broker,
     answer: Answer,

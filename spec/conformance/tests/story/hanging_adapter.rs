@@ -3,6 +3,7 @@
 use std::fs;
 
 use odb_conformance::{Foundation, Order, ProcessTable, eventually, new_id};
+use serde_json::json;
 
 use crate::PATIENCE;
 
@@ -14,6 +15,57 @@ if [[ $input == *"service-instance_$(<"$folder/victim")"* ]]; then
   wait
 fi
 as_redis"#;
+
+/// Does nothing for the instance that the file `victim` names until the file `gate` is there.
+const HELD: &str = r#"read_input
+if [[ $call == generate-manifest && $input == *"service-instance_$(<"$folder/victim")"* ]]; then
+  echo "$$" >>"$folder/entered"
+  until [[ -e $folder/gate ]]; do sleep 0.05; done
+fi
+as_redis"#;
+
+#[tokio::test]
+async fn while_one_adapter_hangs_31_other_orders_are_answered() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let (adapters, victim) = (foundation.adapters(), new_id());
+    fs::write(foundation.folder().join("victim"), &victim).unwrap();
+    let broker = foundation
+        .broker()
+        .with_quotas(
+            json!({ "service_instance_limit": 40 }),
+            json!({ "service_instance_limit": 40 }),
+            json!({}),
+        )
+        .with_adapter(&adapters.script(HELD))
+        .start()
+        .await;
+    let platform = broker.platform().clone();
+    let request = platform.provision_request(&victim, &Order::small());
+    let hanging = tokio::spawn({
+        let platform = platform.clone();
+        async move { platform.send(request).await }
+    });
+    eventually("the adapter hangs", PATIENCE, async || {
+        (adapters.at_gate() == 1)
+            .then_some(())
+            .ok_or_else(|| "not yet".to_owned())
+    })
+    .await;
+
+    let others: Vec<_> = (0..31)
+        .map(|_| {
+            let platform = platform.clone();
+            tokio::spawn(async move { platform.provision(&new_id(), &Order::small()).await })
+        })
+        .collect();
+    for other in others {
+        other.await.unwrap().accepted();
+    }
+
+    assert!(!hanging.is_finished(), "it was to hang");
+    adapters.open_gate();
+    hanging.await.unwrap().accepted();
+}
 
 #[tokio::test]
 async fn a_hanging_adapter_keeps_nobody_else_waiting_and_is_stopped_when_the_time_is_up() {

@@ -7,27 +7,64 @@
 //! | `resumption`, `shutdown` | the broker ends in the middle |
 //! | `hang_up` | the client goes away in the middle |
 //! | `bad_requests`, `repeats` | the client asks for what cannot be, or asks again |
-//! | `bad_adapters`, `hanging_adapter` | the adapter misbehaves |
-//! | `failed_operations`, `silent_director` | the Director fails, or does not answer |
+//! | `bad_adapters`, `hanging_adapter`, `exit_codes` | the adapter misbehaves, or fails |
+//! | `argument_form` | the adapter takes arguments instead of its stdin |
+//! | `plan_schemas` | the adapter describes its parameters |
+//! | `faithful_values` | values that are easily changed on the way |
+//! | `matrix` | each neighbour fails at each call, or the broker is killed there |
+//! | `outgoing_calls` | nothing: how often the broker asks its neighbours |
+//! | `fetching`, `last_operations` | the platform asks what there is, and how it is doing |
+//! | `management`, `recreates`, `upgrades` | the operator operates on what others have ordered |
+//! | `rules` | every rule of the Open Service Broker API, by its number |
+//! | `failed_operations`, `silent_director`, `lost_answers` | the Director fails, or does not answer |
+//! | `cut_short` | the client deletes what is being created |
+//! | `lifecycle_errands` | errands follow and precede |
+//! | `leftovers` | something cannot be cleaned up, or nobody remembers |
 //! | `parallel_orders`, `quotas` | many ask at once |
-//! | `start_up` | the configuration is wrong, or a neighbour is not there |
+//! | `start_up`, `start_up_checks` | the configuration is wrong, or a neighbour is not there, too old or does not know us |
+//! | `cloud_controller_access` | the broker counts as this client or that user, or not at all |
+//! | `old_foundations` | the Cloud Controller is of an older generation |
+//! | `differences` | what the Go broker got wrong |
+//! | `documents` | somebody reads about it |
 //! | `secrets` | somebody reads along |
 
+#![cfg(test)]
+
+mod argument_form;
 mod bad_adapters;
 mod bad_requests;
+mod cloud_controller_access;
+mod cut_short;
+mod differences;
+mod documents;
+mod exit_codes;
 mod failed_operations;
+mod faithful_values;
+mod fetching;
 mod hang_up;
 mod hanging_adapter;
+mod last_operations;
+mod leftovers;
+mod lifecycle_errands;
+mod lost_answers;
+mod management;
 mod marketplace;
+mod matrix;
+mod old_foundations;
+mod outgoing_calls;
 mod parallel_orders;
+mod plan_schemas;
 mod quotas;
+mod recreates;
 mod redis_story;
 mod repeats;
 mod resumption;
+mod rules;
 mod secrets;
 mod shutdown;
 mod silent_director;
 mod start_up;
+mod start_up_checks;
 mod upgrades;
 
 use std::time::Duration;

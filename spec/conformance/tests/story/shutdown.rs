@@ -1,6 +1,6 @@
 //! The broker is told to end in the middle of a request.
 
-use odb_conformance::{Foundation, Order, eventually, new_id};
+use odb_conformance::{Foundation, Order, ProcessTable, eventually, new_id};
 use reqwest::Url;
 use tokio::net::TcpStream;
 
@@ -61,4 +61,40 @@ async fn an_idle_broker_ends_at_once_and_well() {
 
     let last = broker.log().pop().unwrap();
     assert!(last.mentions("stopped"), "{}", last.text());
+}
+
+#[tokio::test]
+async fn a_broker_that_is_stopped_while_it_starts_leaves_no_adapter_behind() {
+    let foundation = Foundation::start().await;
+    let adapters = foundation.adapters();
+    let hanging = adapters.script(
+        r#"read_input
+echo "$$" >>"$folder/entered"
+sleep 86400"#,
+    );
+    let file = foundation
+        .broker()
+        .with_adapter(&hanging)
+        .with("/broker/enable_plan_schemas", true.into())
+        .write("broker.yml");
+    let mut broker = foundation.broker_process(&["serve", "--config", &file.display().to_string()]);
+    eventually("adapters have begun", PATIENCE, async || {
+        (adapters.at_gate() == 2)
+            .then_some(())
+            .ok_or_else(|| "not yet".to_owned())
+    })
+    .await;
+
+    broker.terminate();
+
+    assert_eq!(broker.exit(PATIENCE).await.code(), Some(0));
+    let program = hanging.display().to_string();
+    eventually("no adapter is left", PATIENCE, async || {
+        let table = ProcessTable::look();
+        let left = table.with_argument(&program);
+        left.is_empty()
+            .then_some(())
+            .ok_or_else(|| format!("{left:?}"))
+    })
+    .await;
 }

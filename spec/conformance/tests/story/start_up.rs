@@ -1,4 +1,4 @@
-//! The broker starts, or says everything that keeps it from starting.
+//! The broker starts, or says everything that is wrong with its configuration or its command line.
 
 use odb_conformance::{Foundation, Process};
 use serde_json::json;
@@ -68,54 +68,6 @@ async fn a_configuration_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn every_neighbour_that_cannot_be_worked_with_is_reported_at_once() {
-    let foundation = Foundation::start().await;
-    let nobody = "https://127.0.0.1:9";
-    let file = foundation
-        .broker()
-        .with("/bosh/url", nobody.into())
-        .with(
-            "/cf/uaa/authentication/client_credentials/client_secret",
-            "not-the-secret".into(),
-        )
-        .write("broker.yml");
-
-    let mut broker = foundation.broker_process(&["serve", "--config", &file.display().to_string()]);
-    let status = broker.exit(PATIENCE).await;
-
-    assert_eq!(status.code(), Some(1));
-    let said = everything(&broker);
-    let told = |code: &str, text: &str| {
-        said.lines()
-            .any(|line| line.contains(code) && line.contains(text))
-    };
-    assert!(told("ODB-1101", nobody), "{said}");
-    assert!(told("ODB-1103", "Cloud Controller"), "{said}");
-    assert!(!said.contains("not-the-secret"), "{said}");
-    expect_no_secrets(&foundation, &said);
-}
-
-#[tokio::test]
-async fn a_director_that_refuses_the_credentials_keeps_the_broker_from_starting() {
-    let foundation = Foundation::start().await;
-    let file = foundation
-        .broker()
-        .with(
-            "/bosh/authentication/uaa/client_credentials/client_secret",
-            "not-the-secret".into(),
-        )
-        .write("broker.yml");
-
-    let mut broker = foundation.broker_process(&["serve", "--config", &file.display().to_string()]);
-    let status = broker.exit(PATIENCE).await;
-
-    assert_eq!(status.code(), Some(1));
-    let said = everything(&broker);
-    assert!(said.contains("Director"), "{said}");
-    assert!(!said.contains("not-the-secret"), "{said}");
-}
-
-#[tokio::test]
 async fn the_go_brokers_command_lines_start_it() {
     let foundation = Foundation::start().await;
     for command_line in [
@@ -145,11 +97,11 @@ async fn a_command_line_that_means_nothing_is_explained() {
     }
 }
 
-fn everything(broker: &Process) -> String {
+pub(crate) fn everything(broker: &Process) -> String {
     broker.output() + &broker.complaints()
 }
 
-fn expect_no_secrets(foundation: &Foundation, said: &str) {
+pub(crate) fn expect_no_secrets(foundation: &Foundation, said: &str) {
     for secret in [
         foundation.director_secret(),
         foundation.cloud_controller_secret(),

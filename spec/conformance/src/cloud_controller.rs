@@ -1,0 +1,146 @@
+//! The Cloud Controller, as somebody's client speaks to it (`spec/contracts/platform-apis.md` §3). Many orders at once are
+//! more than the command line is made for.
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::{eventually, foundation::CloudControllerAccess};
+
+/// How long a job may take.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A user of the foundation, with a token.
+#[derive(Clone, Debug)]
+pub struct CloudController {
+    http: reqwest::Client,
+    url: String,
+    space: String,
+    token: String,
+}
+
+/// A service instance that was ordered.
+#[derive(Clone, Debug)]
+pub struct CfOrder {
+    job: String,
+}
+
+impl CloudController {
+    pub(crate) async fn log_in(http: reqwest::Client, access: &CloudControllerAccess) -> Self {
+        let user = &access.user;
+        let credentials = [
+            ("grant_type", "password"),
+            ("username", &user.name),
+            ("password", &user.password),
+        ];
+        let form = Url::parse_with_params("http://form", credentials).expect("it is an address");
+        let response = http
+            .post(format!("{}/oauth/token", access.uaa_url))
+            .basic_auth("cf", Some(""))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .header("Accept", "application/json")
+            .body(form.query().unwrap_or_default().to_owned())
+            .send();
+        let token = read(response.await.expect("the sandbox answers")).await;
+        Self {
+            http,
+            url: access.url.clone(),
+            space: access.space.guid.clone(),
+            token: text(&token, "/access_token"),
+        }
+    }
+
+    /// The Cloud Controller's id of a plan.
+    pub async fn plan(&self, name: &str) -> String {
+        let plans = self.get(&format!("/v3/service_plans?names={name}")).await;
+        text(&plans, "/resources/0/guid")
+    }
+
+    /// Orders an instance; the broker is asked by and by.
+    pub async fn order(&self, name: &str, plan: &str) -> CfOrder {
+        let body = json!({
+            "type": "managed",
+            "name": name,
+            "relationships": {
+                "space": { "data": { "guid": self.space } },
+                "service_plan": { "data": { "guid": plan } },
+            },
+        });
+        self.begin(Method::POST, "/v3/service_instances", &body)
+            .await
+    }
+
+    /// Waits until the broker has taken the order (`Ok`) or has refused it, and gives what it said then.
+    pub async fn answer(&self, order: &CfOrder) -> Result<(), String> {
+        self.job(order, &["POLLING", "COMPLETE"]).await
+    }
+
+    /// Waits until the order has been carried out or has failed.
+    pub async fn end(&self, order: &CfOrder) -> Result<(), String> {
+        self.job(order, &["COMPLETE"]).await
+    }
+
+    /// The instances in the list, with their latest operation, `create succeeded` for example.
+    pub async fn instances(&self) -> Vec<String> {
+        let list = self.get("/v3/service_instances?per_page=500").await;
+        let rows = list["resources"].as_array().cloned().unwrap_or_default();
+        let told = rows.iter().map(|row| {
+            let kind = text(row, "/last_operation/type");
+            format!("{kind} {}", text(row, "/last_operation/state"))
+        });
+        told.collect()
+    }
+
+    async fn job(&self, order: &CfOrder, good: &[&str]) -> Result<(), String> {
+        eventually("the job comes to an answer", PATIENCE, async || {
+            let job = self.get(&order.job).await;
+            match job["state"].as_str() {
+                Some("FAILED") => Ok(Err(job["errors"].to_string())),
+                Some(state) if good.contains(&state) => Ok(Ok(())),
+                _ => Err(job.to_string()),
+            }
+        })
+        .await
+    }
+
+    async fn begin(&self, method: Method, path: &str, body: &Value) -> CfOrder {
+        let request = self
+            .request(method, path)
+            .header("Content-Type", "application/json")
+            .body(body.to_string());
+        let response = request.send().await.expect("the sandbox answers");
+        assert_eq!(response.status(), 202, "{response:?}");
+        let location = response.headers()["location"].to_str();
+        let location = location.expect("it is an address");
+        let job = Url::parse(location).expect("it is an address");
+        CfOrder {
+            job: job.path().to_owned(),
+        }
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let response = self.request(Method::GET, path).send().await;
+        read(response.expect("the sandbox answers")).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http
+            .request(method, format!("{}{path}", self.url))
+            .bearer_auth(&self.token)
+    }
+}
+
+async fn read(response: Response) -> Value {
+    let (status, url) = (response.status(), response.url().clone());
+    let body = response.text().await.expect("the answer is complete");
+    assert_eq!(status, 200, "{url}: {body}");
+    serde_json::from_str(&body).unwrap_or_else(|error| panic!("{url} is no JSON ({error}): {body}"))
+}
+
+fn text(value: &Value, pointer: &str) -> String {
+    let text = value.pointer(pointer).and_then(Value::as_str);
+    text.unwrap_or_else(|| panic!("`{pointer}` is no text in {value}"))
+        .to_owned()
+}

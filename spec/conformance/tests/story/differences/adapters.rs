@@ -1,0 +1,81 @@
+//! What becomes of what adapters print.
+
+use std::fs;
+
+use odb_conformance::{Foundation, Order, new_id};
+use serde_json::json;
+
+use super::exposing;
+use crate::history_of_an_order;
+
+/// 31: with `expose_operational_errors` users read whatever a broken adapter had printed.
+#[tokio::test]
+async fn a_garbled_answer_of_an_adapter_is_shown_to_nobody() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation
+        .adapters()
+        .script("echo 'hunter2 {'; echo 'password: hunter2' >&2");
+    let broker = exposing(&foundation).with_adapter(&adapter).start().await;
+
+    let refused = broker
+        .platform()
+        .provision(&new_id(), &Order::small())
+        .await;
+
+    let told = refused.expect_status(500).description();
+    assert!(told.contains("it is not JSON"), "the cause is told: {told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    let log = broker.log();
+    let mentioned = log.iter().find(|line| line.mentions("hunter2"));
+    assert!(mentioned.is_none(), "{mentioned:?}");
+}
+
+/// 31: what an adapter says to users was passed on at any length.
+#[tokio::test]
+async fn a_talkative_adapter_is_cut_short() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation
+        .adapters()
+        .script("echo 'Choose another name.'; head -c 200000 /dev/zero | tr '\\0' x; exit 1");
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+
+    let refused = broker
+        .platform()
+        .provision(&new_id(), &Order::small())
+        .await;
+
+    let told = refused.expect_status(500).description();
+    assert!(told.starts_with("Choose another name."), "{told}");
+    assert!(told.len() < 4096, "{} bytes", told.len());
+}
+
+/// 13: a dashboard was asked for when the deployment was under way, and its failure reported as that of the order.
+#[tokio::test]
+async fn an_order_or_a_change_whose_dashboard_fails_changes_nothing() {
+    let foundation = Foundation::start().await;
+    let director = foundation.director();
+    let adapter = foundation.adapters().script(
+        r"read_input
+if [[ $call == dashboard-url && ! -e $folder/dashboards ]]; then exit 1; fi
+as_redis",
+    );
+    let dashboards = foundation.folder().join("dashboards");
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let change = Order::small().with_parameters(json!({ "maxclients": 100 }));
+
+    let ordered = platform.provision(&instance, &Order::small()).await;
+    ordered.expect_status(500);
+    director.expect_untouched().await;
+
+    fs::write(&dashboards, "").unwrap();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    fs::remove_file(&dashboards).unwrap();
+    let before = director.configs().await;
+    let changed = platform.update(&instance, &change).await;
+    changed.expect_status(500);
+    assert_eq!(director.history().await, history_of_an_order(&instance));
+    assert_eq!(director.configs().await, before);
+}

@@ -1,0 +1,74 @@
+//! Every fault at every call, and at every step of the Director's tasks.
+
+use super::{
+    call_faults::{CallFault, Fault},
+    recording::Recording,
+    sampling::{Sample, run_all},
+    stage::Stage,
+    table::Row,
+    task_faults::{TaskFault, Trouble},
+};
+
+/// How many cases a usual run takes.
+const USUAL: usize = 90;
+/// How many foundations are worked on at a time.
+const STAGES: usize = 5;
+
+#[tokio::test]
+async fn whatever_a_neighbour_does_nothing_is_lost_doubled_or_left_behind() {
+    let mut stage = Stage::set_up().await;
+    let recorded = stage.record_all().await;
+    drop(stage);
+    let cases = recorded.iter().flat_map(cases).collect();
+    let sample = Sample::of(cases, USUAL, |case| row(case, None));
+
+    let table = run_all(
+        sample,
+        STAGES,
+        async |stage: &mut Stage, case: Case| match case {
+            Case::Call(case) => case.run(stage).await,
+            Case::Task(case) => case.run(stage).await,
+        },
+        |case, reason| row(case, Some(reason)),
+    )
+    .await;
+
+    table.conclude();
+}
+
+#[derive(Clone, Debug)]
+enum Case {
+    Call(CallFault),
+    Task(TaskFault),
+}
+
+fn row(case: &Case, complaint: Option<String>) -> Row {
+    match case {
+        Case::Call(case) => case.row("", "", complaint),
+        Case::Task(case) => case.row("", "", complaint),
+    }
+}
+
+/// Each fault of a server at each call, and each trouble of a task at each place.
+fn cases(recording: &Recording) -> impl Iterator<Item = Case> {
+    let operation = recording.operation;
+    let calls = recording.targets.iter().flat_map(move |target| {
+        Fault::ALL.map(|fault| {
+            Case::Call(CallFault {
+                operation,
+                target: target.clone(),
+                fault,
+            })
+        })
+    });
+    let tasks = recording.places.iter().flat_map(move |place| {
+        Trouble::ALL.map(|trouble| {
+            Case::Task(TaskFault {
+                operation,
+                place: place.clone(),
+                trouble,
+            })
+        })
+    });
+    calls.chain(tasks)
+}

@@ -1,0 +1,121 @@
+//! What holds in the end, whatever has happened.
+
+use std::collections::BTreeMap;
+
+use odb_conformance::{Answer, BrokerCall, LogLine, eventually};
+
+use super::{
+    operation::{Operation, Subject, Verdict},
+    stage::Stage,
+};
+use crate::PATIENCE;
+
+/// Deletes an instance as a platform does that insists.
+pub(super) async fn delete(stage: &Stage, instance: &str) {
+    let platform = stage.broker.platform();
+    eventually("the instance is deleted", PATIENCE, async || {
+        let answer = platform.deprovision(instance).await;
+        match Operation::Deprovision.verdict(&answer) {
+            Verdict::Accepted(token) => {
+                let ended = platform.end_of_operation(instance, &token).await;
+                if ended.state == "failed" {
+                    return Err(format!("{ended:?}"));
+                }
+                Ok(())
+            }
+            Verdict::Done => Ok(()),
+            Verdict::Refused if is_busy(&answer) => Err(format!("{answer:?}")),
+            Verdict::Refused => panic!("the delete is refused: {answer:?}"),
+        }
+    })
+    .await;
+}
+
+/// Asks again until there is no more trouble. Gives how the operation has ended.
+pub(super) async fn repeat(stage: &Stage, operation: Operation, subject: &Subject) -> String {
+    let platform = stage.broker.platform();
+    eventually("the repeat is answered well", PATIENCE, async || {
+        let answer = platform.send(operation.request(platform, subject)).await;
+        match operation.verdict(&answer) {
+            Verdict::Accepted(token) => {
+                let ended = platform.end_of_operation(&subject.instance, &token).await;
+                assert_ne!(ended.state, "failed", "the repeat has failed: {ended:?}");
+                Ok(ended.state)
+            }
+            Verdict::Done => Ok(answer.status.to_string()),
+            // The word for busy on the management API.
+            Verdict::Refused if operation == Operation::Recreate && answer.status == 409 => {
+                Err(format!("{answer:?}"))
+            }
+            Verdict::Refused if is_busy(&answer) => Err(format!("{answer:?}")),
+            Verdict::Refused => panic!("the repeat is refused: {answer:?}"),
+        }
+    })
+    .await
+}
+
+/// Something of the instance is still in progress.
+fn is_busy(answer: &Answer) -> bool {
+    answer.status == 422 && answer.error() == "ConcurrencyError"
+}
+
+/// No order was deployed twice, and no step of an operation was begun twice.
+pub(super) async fn expect_once(stage: &Stage, operation: Operation, subject: &Subject) {
+    let deployment = format!("service-instance_{}", subject.instance);
+    let tasks = stage.director.tasks_of(&deployment).await;
+    let mut begun: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for task in &tasks {
+        let text = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
+        // It waited for the lock in vain, and did nothing.
+        if text("result").starts_with("Failed to acquire lock") {
+            continue;
+        }
+        *begun
+            .entry((text("context_id"), text("description")))
+            .or_default() += 1;
+    }
+    for ((context, description), times) in &begun {
+        assert_eq!(
+            *times, 1,
+            "`{description}` of the operation `{context}` was begun {times} times: {tasks:#?}"
+        );
+    }
+    let deployed = begun
+        .keys()
+        .filter(|(_, description)| description == "create deployment")
+        .count();
+    assert!(
+        deployed <= operation.deployments(),
+        "the instance was deployed {deployed} times: {tasks:#?}"
+    );
+}
+
+/// No deployment, config or marker of a deleted instance is there any more.
+pub(super) async fn expect_nothing_left(stage: &Stage, instance: &str) {
+    let director = &stage.director;
+    eventually("nothing is left", PATIENCE, async || {
+        let mut left = director.deployments().await;
+        left.extend(director.configs().await.iter().map(ToString::to_string));
+        left.retain(|text| text.contains(instance));
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:#?}"))
+        }
+    })
+    .await;
+}
+
+/// The operator finds under the request's id which call has failed.
+pub(super) fn expect_named(stage: &Stage, answer: &Answer, call: &BrokerCall) {
+    let lines = stage.broker.log_of_request(&answer.request_id());
+    let name = format!("{} {}", call.method, call.path);
+    let named = lines.iter().any(|line| {
+        let in_words = line.mentions(&name);
+        let in_fields = line.field("method") == Some(call.method.as_str())
+            && line.field("path") == Some(call.path.as_str());
+        line.is_warning_or_worse() && (in_words || in_fields)
+    });
+    let lines: Vec<String> = lines.iter().map(LogLine::text).collect();
+    assert!(named, "no line names `{name}`: {lines:#?}");
+}

@@ -1,0 +1,133 @@
+//! What happens to a task of the Director.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::{
+    operation::{Operation, Verdict},
+    promises,
+    stage::Stage,
+    table::Row,
+};
+
+/// What the Director says of a step that fails.
+const CAUSE: &str = "no more room on the host";
+
+/// Where the first task that comes there meets its trouble.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A worker has taken it, and it has no lock yet.
+    Start,
+    /// The first step of this stage.
+    Stage(String),
+}
+
+/// What happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    Fails,
+    LosesItsWorker,
+}
+
+/// Trouble at a place.
+#[derive(Clone, Debug)]
+pub(super) struct TaskFault {
+    pub(super) operation: Operation,
+    pub(super) place: Place,
+    pub(super) trouble: Trouble,
+}
+
+impl Trouble {
+    pub(super) const ALL: [Self; 2] = [Self::Fails, Self::LosesItsWorker];
+
+    /// In the words of the sandbox.
+    fn effect(self) -> Value {
+        match self {
+            Self::Fails => json!({ "kind": "fail", "code": 100, "message": CAUSE }),
+            Self::LosesItsWorker => json!({ "kind": "kill_worker" }),
+        }
+    }
+}
+
+impl Place {
+    fn json(&self) -> Value {
+        match self {
+            Self::Start => json!({ "place": "start" }),
+            Self::Stage(stage) => json!({ "place": "step", "stage": stage }),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("start of the task"),
+            Self::Stage(stage) => write!(f, "stage \"{stage}\""),
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fails => "fails",
+            Self::LosesItsWorker => "loses its worker",
+        })
+    }
+}
+
+impl TaskFault {
+    pub(super) async fn run(&self, stage: &mut Stage) -> Row {
+        let subject = self.operation.prepare(stage).await;
+        let fault = json!({
+            "deployment": format!("service-instance_{}", subject.instance),
+            "at": self.place.json(),
+            "effect": self.trouble.effect(),
+        });
+        stage.control.set_task_fault(&fault).await;
+        let platform = stage.broker.platform().clone();
+
+        let answer = platform
+            .send(self.operation.request(&platform, &subject))
+            .await;
+        let Verdict::Accepted(token) = self.operation.verdict(&answer) else {
+            panic!("the task is not begun: {answer:?}");
+        };
+        let ended = platform.end_of_operation(&subject.instance, &token).await;
+
+        let armed = stage.control.task_faults().await;
+        assert!(armed.is_empty(), "no task came there: {armed:?}");
+        assert_eq!(ended.state, "failed", "{ended:?}");
+        let quoted = format!("broker-request-id: {}", answer.request_id());
+        let last = ended.last_description();
+        // Of an upgrade the task is told, which the operator's errands print.
+        let names_task = last.contains("bosh task: ");
+        assert!(last.contains(&quoted) || names_task, "{last}");
+        if self.trouble == Trouble::Fails {
+            let told = stage.broker.log_of_request(&answer.request_id());
+            assert!(told.iter().any(|line| line.mentions(CAUSE)), "{told:#?}");
+        }
+        let mut end = ended.state;
+        // What was not created can only be deleted.
+        if !self.operation.provisions() {
+            let repeated = promises::repeat(stage, self.operation, &subject).await;
+            end = format!("{end}, repeated: {repeated}");
+        }
+        promises::expect_once(stage, self.operation, &subject).await;
+        promises::delete(stage, &subject.instance).await;
+        promises::expect_nothing_left(stage, &subject.instance).await;
+        self.row(&answer.status.to_string(), &end, None)
+    }
+
+    pub(super) fn row(&self, answer: &str, end: &str, complaint: Option<String>) -> Row {
+        Row {
+            operation: self.operation.to_string(),
+            call: self.place.to_string(),
+            event: self.trouble.to_string(),
+            answer: answer.to_owned(),
+            end: end.to_owned(),
+            complaint,
+        }
+    }
+}
