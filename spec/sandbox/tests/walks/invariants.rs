@@ -17,8 +17,8 @@ pub(crate) struct History {
     states: BTreeMap<u64, String>,
 }
 
-/// More than the lease of a lock in a walk.
-const LONGEST_LEASE: Duration = Duration::from_mins(1);
+/// Much more than the lease of a lock in a walk.
+const LONGEST_LEASE: Duration = Duration::from_secs(20);
 
 impl History {
     /// Looks at everything while tasks may be running.

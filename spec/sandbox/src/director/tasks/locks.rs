@@ -49,6 +49,13 @@ struct Holder {
     expires_at: Timestamp,
 }
 
+impl Holder {
+    /// A lock whose holder died is there until it expires.
+    fn is_alive(&self) -> bool {
+        self.expires_at > Timestamp::now()
+    }
+}
+
 impl Locks {
     /// The locks in this store, good for `lease` each time they are taken or renewed.
     pub(in crate::director) fn open(store: &Store, lease: Duration) -> Result<Self, StoreError> {
@@ -115,16 +122,17 @@ impl Locks {
         }
     }
 
-    /// Whether there is a lock on this deployment.
+    /// Whether there is a lock on this deployment that has not expired.
     pub(in crate::director) fn is_held(&self, deployment: &DeploymentName) -> bool {
-        self.lock().contains_key(deployment)
+        self.lock().get(deployment).is_some_and(Holder::is_alive)
     }
 
-    /// The locks as the API shows them.
+    /// The locks as the API shows them: what has expired is not among them (the Director's source, `LocksController`).
     pub(in crate::director) fn view(&self) -> Vec<Value> {
         let held = self.lock();
         let held: &BTreeMap<DeploymentName, Holder> = &held;
         held.iter()
+            .filter(|(_, holder)| holder.is_alive())
             .map(|(deployment, holder)| {
                 let end = holder.expires_at;
                 json!({
@@ -146,7 +154,7 @@ impl Locks {
     ) -> Result<(), Holder> {
         let mut held = self.lock();
         match held.get(deployment) {
-            Some(holder) if holder.expires_at > Timestamp::now() => Err(holder.clone()),
+            Some(holder) if holder.is_alive() => Err(holder.clone()),
             _ => {
                 let holder = Holder {
                     task,
