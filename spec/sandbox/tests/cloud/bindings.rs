@@ -15,8 +15,7 @@ fn key(instance: &str, name: &str) -> Value {
 
 #[tokio::test]
 async fn a_key_shows_its_credentials_in_its_details_only() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let instance = platform.instance("small", "db").await;
 
     let created = platform
@@ -55,8 +54,7 @@ async fn a_key_shows_its_credentials_in_its_details_only() {
 
 #[tokio::test]
 async fn a_deleted_key_is_gone_there_and_here() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let instance = platform.instance("small", "db").await;
     let created = platform
         .developer
@@ -80,8 +78,7 @@ async fn a_deleted_key_is_gone_there_and_here() {
 
 #[tokio::test]
 async fn an_app_is_bound_once() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let instance = platform.instance("small", "db").await;
     let app =
         json!({"name": "shop", "relationships": {"space": {"data": {"guid": platform.space}}}});
@@ -157,8 +154,7 @@ async fn an_asynchronous_binding_is_fetched_when_it_is_there() {
 
 #[tokio::test]
 async fn an_asynchronous_binding_that_cannot_be_fetched_fails_without_mitigation() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let instance = platform.instance("small", "db").await;
     broker.answers(Route::Bind, 202, json!({"operation": "b"}));
 

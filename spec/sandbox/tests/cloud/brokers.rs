@@ -83,8 +83,7 @@ async fn a_broker_whose_catalog_is_refused_stays_and_can_be_corrected() {
 
 #[tokio::test]
 async fn a_change_that_fails_is_taken_back() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let path = broker_path(&platform.admin).await;
     let before = platform.admin.get(&path).await.body;
 
@@ -107,8 +106,7 @@ async fn a_change_that_fails_is_taken_back() {
 
 #[tokio::test]
 async fn a_plan_that_left_the_catalog_goes_unless_it_has_instances() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     platform.instance("small", "kept").await;
     let mut smaller = catalog();
     smaller["services"][0]["plans"] =
@@ -153,8 +151,7 @@ fn summary(plan: &Value) -> (&str, bool, &str) {
 
 #[tokio::test]
 async fn a_broker_goes_only_when_it_has_no_instances() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let path = broker_path(&platform.admin).await;
 
@@ -247,8 +244,7 @@ async fn a_catalog_that_is_none_has_codes_of_its_own() {
 
 #[tokio::test]
 async fn a_service_whose_instances_exist_cannot_be_given_another_id() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     platform.instance("small", "kept").await;
     let mut renamed = catalog();
     renamed["services"][0]["id"] = json!("new-id");
@@ -274,8 +270,7 @@ async fn a_service_whose_instances_exist_cannot_be_given_another_id() {
 
 #[tokio::test]
 async fn another_broker_may_have_the_same_ids() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let other = FakeBroker::start();
 
     let answer = platform

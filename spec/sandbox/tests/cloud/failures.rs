@@ -15,21 +15,14 @@ use crate::{
 
 #[tokio::test]
 async fn a_refusal_is_told_in_the_brokers_words_and_not_mitigated() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.answers(
         Route::Provision,
         403,
         json!({"description": "all 20 instances are taken"}),
     );
 
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     let error = platform.developer.failed(&answer).await;
 
     let told = "Service broker error: all 20 instances are taken";
@@ -38,11 +31,7 @@ async fn a_refusal_is_told_in_the_brokers_words_and_not_mitigated() {
         format!("provision could not be completed: {told}")
     );
     let guid = platform.guid("db").await;
-    let shown = platform
-        .developer
-        .get(&format!("/v3/service_instances/{guid}"))
-        .await
-        .body;
+    let shown = platform.shown(&guid).await;
     assert_eq!(
         (
             &shown["last_operation"]["state"],
@@ -55,18 +44,11 @@ async fn a_refusal_is_told_in_the_brokers_words_and_not_mitigated() {
 
 #[tokio::test]
 async fn a_broken_answer_is_mitigated_until_the_broker_takes_the_delete() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.answers(Route::Provision, 500, "the roof is on fire");
     broker.answers(Route::Deprovision, 500, json!({}));
 
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     platform.developer.failed(&answer).await;
     eventually("the delete is repeated", async || {
         (broker.noted(Route::Deprovision).len() > 1).then_some(())
@@ -89,18 +71,11 @@ async fn a_broken_answer_is_mitigated_until_the_broker_takes_the_delete() {
 
 #[tokio::test]
 async fn an_asynchronous_failure_is_told_and_not_mitigated() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
     broker.ends("failed", "redis/0 is not running");
 
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     let error = platform.developer.failed(&answer).await;
 
     assert_eq!(
@@ -112,16 +87,9 @@ async fn an_asynchronous_failure_is_told_and_not_mitigated() {
 
 #[tokio::test]
 async fn the_name_of_a_failed_create_is_free_and_what_is_left_of_it_is_deleted() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.answers(Route::Provision, 400, json!({}));
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     platform.developer.failed(&answer).await;
     broker.answers(Route::Provision, 201, json!({}));
 
@@ -146,22 +114,12 @@ async fn a_create_that_never_ends_is_given_up_and_mitigated() {
     platform.register(&broker).await;
     broker.takes_its_time();
 
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     let error = platform.developer.failed(&answer).await;
 
     assert_eq!(error["code"], 290_006);
     let guid = platform.guid("db").await;
-    let shown = platform
-        .developer
-        .get(&format!("/v3/service_instances/{guid}"))
-        .await
-        .body;
+    let shown = platform.shown(&guid).await;
     assert_eq!(
         shown["last_operation"]["description"],
         "Service Broker failed to provision within the required time."
@@ -174,18 +132,11 @@ async fn a_create_that_never_ends_is_given_up_and_mitigated() {
 
 #[tokio::test]
 async fn a_poll_goes_on_after_answers_that_make_no_sense() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
     broker.answers(Route::LastOperation, 500, Value::from("garbage"));
 
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     eventually("it is asked again", async || {
         (broker.noted(Route::LastOperation).len() > 2).then_some(())
     })
@@ -222,14 +173,9 @@ async fn a_broker_that_is_not_there_is_not_mitigated() {
 
 #[tokio::test]
 async fn a_refused_unbind_stops_the_delete_of_the_instance() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
-    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
-    let key = platform
-        .developer
-        .post("/v3/service_credential_bindings", &key)
-        .await;
+    let key = platform.asks_for_key(&guid).await;
     platform.developer.completed(&key).await;
     broker.answers(Route::Unbind, 500, json!({"description": "not now"}));
 
@@ -245,11 +191,7 @@ async fn a_refused_unbind_stops_the_delete_of_the_instance() {
         "{error}"
     );
     assert!(broker.noted(Route::Deprovision).is_empty());
-    let shown = platform
-        .developer
-        .get(&format!("/v3/service_instances/{guid}"))
-        .await
-        .body;
+    let shown = platform.shown(&guid).await;
     assert_eq!(
         (
             &shown["last_operation"]["type"],
@@ -261,8 +203,7 @@ async fn a_refused_unbind_stops_the_delete_of_the_instance() {
 
 #[tokio::test]
 async fn a_delete_that_the_broker_refuses_names_the_instance() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     broker.answers(Route::Deprovision, 500, json!({"description": "not now"}));
 
@@ -280,21 +221,14 @@ async fn a_delete_that_the_broker_refuses_names_the_instance() {
 
 #[tokio::test]
 async fn a_create_goes_on_when_the_broker_is_too_busy_to_delete() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
     broker.answers(
         Route::Deprovision,
         422,
         json!({"error": "ConcurrencyError", "description": "busy"}),
     );
-    let ordered = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let ordered = platform.orders("small", "db").await;
     eventually("the broker is at it", async || {
         broker.noted(Route::LastOperation).pop()
     })
@@ -320,16 +254,9 @@ async fn a_create_goes_on_when_the_broker_is_too_busy_to_delete() {
 
 #[tokio::test]
 async fn a_delete_overtakes_the_create() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
-    let ordered = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let ordered = platform.orders("small", "db").await;
     eventually("the broker is at it", async || {
         broker.noted(Route::LastOperation).pop()
     })
@@ -352,8 +279,7 @@ async fn a_delete_overtakes_the_create() {
 
 #[tokio::test]
 async fn an_update_that_fails_keeps_the_old_plan() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     let large = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
@@ -395,16 +321,10 @@ async fn an_update_that_fails_keeps_the_old_plan() {
 
 #[tokio::test]
 async fn a_binding_that_takes_time_must_be_retrievable() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     broker.answers(Route::Bind, 202, json!({}));
-    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
-
-    let answer = platform
-        .developer
-        .post("/v3/service_credential_bindings", &key)
-        .await;
+    let answer = platform.asks_for_key(&guid).await;
     let error = platform.developer.failed(&answer).await;
 
     assert_eq!(
@@ -430,12 +350,7 @@ async fn a_binding_that_took_time_is_fetched() {
     broker.answers(Route::Bind, 202, json!({"operation": "bind-1"}));
     broker.answers(Route::Fetch, 200, json!({"credentials": {"user": "late"}}));
     broker.ends("succeeded", "");
-    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
-
-    let answer = platform
-        .developer
-        .post("/v3/service_credential_bindings", &key)
-        .await;
+    let answer = platform.asks_for_key(&guid).await;
     let job = platform.developer.completed(&answer).await;
 
     let binding = job["links"]["service_credential_binding"]["href"]
@@ -464,13 +379,7 @@ async fn polling_follows_a_change_of_conduct() {
     let broker = FakeBroker::start();
     platform.register(&broker).await;
     broker.takes_its_time();
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     eventually("it is polled", async || {
         broker.noted(Route::LastOperation).pop()
     })
@@ -499,21 +408,9 @@ async fn a_quota_refuses_before_the_broker_is_asked() {
     let broker = FakeBroker::start();
     platform.register(&broker).await;
 
-    let paid = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("large", "paid").await,
-        )
-        .await;
+    let paid = platform.orders("large", "paid").await;
     platform.instance("small", "first").await;
-    let second = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "second").await,
-        )
-        .await;
+    let second = platform.orders("small", "second").await;
     let in_v2 = json!({
         "name": "third", "space_guid": platform.space, "service_plan_guid": platform.plan("small").await,
     });
@@ -554,13 +451,7 @@ async fn whether_a_new_instance_counts_while_it_is_made_can_be_chosen() {
         platform.register(&broker).await;
         let held = broker.holds(Route::Provision);
 
-        let answer = platform
-            .developer
-            .post(
-                "/v3/service_instances",
-                &platform.order("small", "db").await,
-            )
-            .await;
+        let answer = platform.orders("small", "db").await;
         eventually("the broker is asked", async || {
             broker.noted(Route::Provision).pop()
         })

@@ -1,36 +1,21 @@
 //! The life of an instance.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     broker::{FakeBroker, Route},
     platform::{Platform, eventually},
 };
 
-async fn instance(platform: &Platform, guid: &str) -> Value {
-    platform
-        .developer
-        .get(&format!("/v3/service_instances/{guid}"))
-        .await
-        .body
-}
-
 #[tokio::test]
 async fn an_ordered_instance_stands_before_the_broker_answers_and_shows_its_progress() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
 
-    let answer = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let answer = platform.orders("small", "db").await;
     let guid = platform.guid("db").await;
     let told = eventually("the broker's description is shown", async || {
-        let last = instance(&platform, &guid).await["last_operation"].clone();
+        let last = platform.shown(&guid).await["last_operation"].clone();
         (last["description"] == "on it").then_some(last)
     })
     .await;
@@ -46,7 +31,7 @@ async fn an_ordered_instance_stands_before_the_broker_answers_and_shows_its_prog
     );
     broker.ends("succeeded", "all done");
     platform.developer.completed(&answer).await;
-    let done = instance(&platform, &guid).await;
+    let done = platform.shown(&guid).await;
     assert_eq!(
         (
             &done["last_operation"]["state"],
@@ -62,22 +47,15 @@ async fn an_ordered_instance_stands_before_the_broker_answers_and_shows_its_prog
         (&done["type"], &done["upgrade_available"]),
         (&json!("managed"), &json!(false))
     );
-    assert_eq!(instance(&platform, &guid).await["tags"], json!([]));
+    assert_eq!(platform.shown(&guid).await["tags"], json!([]));
 }
 
 #[tokio::test]
 async fn a_name_is_given_once_per_space() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     platform.instance("small", "db").await;
 
-    let again = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let again = platform.orders("small", "db").await;
 
     assert_eq!(again.refusal().0, 422);
     assert!(
@@ -122,8 +100,7 @@ async fn what_the_developer_may_not_see_cannot_be_ordered() {
 
 #[tokio::test]
 async fn a_change_asks_the_broker_only_if_it_must() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     let current = json!({"maintenance_info": {"version": "1.2.0"}});
@@ -143,7 +120,7 @@ async fn a_change_asks_the_broker_only_if_it_must() {
     let moved = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
     let moved = platform.developer.patch(&path, &moved).await;
     platform.developer.completed(&moved).await;
-    let shown = instance(&platform, &guid).await;
+    let shown = platform.shown(&guid).await;
     assert_eq!(
         shown["relationships"]["service_plan"]["data"]["guid"],
         platform.plan("large").await
@@ -156,8 +133,7 @@ async fn a_change_asks_the_broker_only_if_it_must() {
 
 #[tokio::test]
 async fn a_failed_update_leaves_the_instance_as_it_was() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     broker.takes_its_time();
     broker.ends("failed", "no room");
@@ -176,7 +152,7 @@ async fn a_failed_update_leaves_the_instance_as_it_was() {
             &json!("update could not be completed: no room")
         )
     );
-    let shown = instance(&platform, &guid).await;
+    let shown = platform.shown(&guid).await;
     assert_eq!(
         shown["relationships"]["service_plan"]["data"]["guid"],
         platform.plan("small").await
@@ -196,8 +172,7 @@ async fn a_failed_update_leaves_the_instance_as_it_was() {
 
 #[tokio::test]
 async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     let mut newer = crate::broker::catalog();
@@ -214,7 +189,7 @@ async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
         .await;
     platform.admin.completed(&refreshed).await;
 
-    assert_eq!(instance(&platform, &guid).await["upgrade_available"], true);
+    assert_eq!(platform.shown(&guid).await["upgrade_available"], true);
     let wrong = platform
         .developer
         .patch(&path, &json!({"maintenance_info": {"version": "9.0.0"}}))
@@ -226,7 +201,7 @@ async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
         .await;
     platform.developer.completed(&upgraded).await;
 
-    let shown = instance(&platform, &guid).await;
+    let shown = platform.shown(&guid).await;
     assert_eq!(
         (
             &shown["upgrade_available"],
@@ -244,8 +219,7 @@ async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
 
 #[tokio::test]
 async fn one_operation_at_a_time() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     broker.takes_its_time();
@@ -260,11 +234,7 @@ async fn one_operation_at_a_time() {
         .patch(&path, &json!({"parameters": {"x": 2}}))
         .await;
     let delete = platform.developer.delete(&path).await;
-    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
-    let key = platform
-        .developer
-        .post("/v3/service_credential_bindings", &key)
-        .await;
+    let key = platform.asks_for_key(&guid).await;
 
     assert_eq!((change.refusal().0, change.refusal().1), (409, 60016));
     assert_eq!(delete.refusal().0, 422);
@@ -276,14 +246,9 @@ async fn one_operation_at_a_time() {
 
 #[tokio::test]
 async fn a_delete_takes_keys_along_and_ends_when_the_broker_knows_nothing_any_more() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
-    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
-    let key = platform
-        .developer
-        .post("/v3/service_credential_bindings", &key)
-        .await;
+    let key = platform.asks_for_key(&guid).await;
     platform.developer.completed(&key).await;
     broker.takes_its_time();
     broker.answers(Route::LastOperation, 410, json!({}));
@@ -297,7 +262,7 @@ async fn a_delete_takes_keys_along_and_ends_when_the_broker_knows_nothing_any_mo
     assert_eq!(job["operation"], "service_instance.delete");
     assert!(job["links"].get("service_instance").is_none(), "{job}");
     assert_eq!(
-        instance(&platform, &guid).await["errors"][0]["detail"],
+        platform.shown(&guid).await["errors"][0]["detail"],
         "Service instance not found"
     );
     assert_eq!(
@@ -311,21 +276,14 @@ async fn a_delete_takes_keys_along_and_ends_when_the_broker_knows_nothing_any_mo
 
 #[tokio::test]
 async fn a_create_in_progress_can_be_deleted() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
     broker.answers(Route::Deprovision, 200, json!({}));
-    let created = platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    let created = platform.orders("small", "db").await;
     let guid = platform.guid("db").await;
     let path = format!("/v3/service_instances/{guid}");
     eventually("the broker is at it", async || {
-        (instance(&platform, &guid).await["last_operation"]["state"] == "in progress").then_some(())
+        (platform.shown(&guid).await["last_operation"]["state"] == "in progress").then_some(())
     })
     .await;
 
@@ -340,16 +298,9 @@ async fn a_create_in_progress_can_be_deleted() {
 
 #[tokio::test]
 async fn jobs_stop_with_the_cloud_controller() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
-    platform
-        .developer
-        .post(
-            "/v3/service_instances",
-            &platform.order("small", "db").await,
-        )
-        .await;
+    platform.orders("small", "db").await;
     eventually("the broker is polled", async || {
         (!broker.noted(Route::LastOperation).is_empty()).then_some(())
     })

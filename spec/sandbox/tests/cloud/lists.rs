@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    broker::FakeBroker,
-    platform::{Answer, Platform},
-};
+use crate::platform::{Answer, Platform};
 
 fn names(answer: &Answer) -> Vec<&str> {
     answer.body["resources"]
@@ -18,8 +15,7 @@ fn names(answer: &Answer) -> Vec<&str> {
 
 #[tokio::test]
 async fn pages_link_to_each_other_and_keep_the_filters() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     for name in ["a", "b", "c"] {
         platform.instance("small", name).await;
     }
@@ -54,8 +50,7 @@ async fn pages_link_to_each_other_and_keep_the_filters() {
 
 #[tokio::test]
 async fn filters_are_comma_lists_and_a_comma_in_a_name_is_encoded_twice() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     for name in ["a", "b", "c,d"] {
         platform.instance("small", name).await;
     }
@@ -107,8 +102,7 @@ async fn unknown_parameters_are_refused() {
 
 #[tokio::test]
 async fn an_instance_is_shown_with_its_surroundings_in_one_answer() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     platform.instance("small", "db").await;
 
     let answer = platform
@@ -136,8 +130,7 @@ async fn an_instance_is_shown_with_its_surroundings_in_one_answer() {
 
 #[tokio::test]
 async fn what_is_in_other_peoples_spaces_is_not_there() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let stranger = platform.log_in("stranger").await;
 

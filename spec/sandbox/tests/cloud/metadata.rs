@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    broker::FakeBroker,
-    platform::{Answer, Platform},
-};
+use crate::platform::{Answer, Platform};
 
 fn names(answer: &Answer) -> Vec<&str> {
     let rows = answer.body["resources"].as_array();
@@ -17,8 +14,7 @@ fn names(answer: &Answer) -> Vec<&str> {
 
 #[tokio::test]
 async fn labels_are_set_selected_by_and_removed_without_asking_the_broker() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     platform.instance("small", "plain").await;
     let guid = platform.instance("small", "labelled").await;
     let path = format!("/v3/service_instances/{guid}");
@@ -64,8 +60,7 @@ async fn labels_are_set_selected_by_and_removed_without_asking_the_broker() {
 
 #[tokio::test]
 async fn lists_are_narrowed_by_time() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     platform.instance("small", "db").await;
     let list = async |filter: &str| {
         platform

@@ -58,8 +58,7 @@ async fn new_plans_are_for_admins_until_access_is_given() {
 
 #[tokio::test]
 async fn a_plan_may_be_for_some_organizations() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let visibility = format!(
         "/v3/service_plans/{}/visibility",
         platform.plan("small").await
@@ -102,8 +101,7 @@ async fn a_plan_may_be_for_some_organizations() {
 
 #[tokio::test]
 async fn the_marketplace_of_the_cf_command_line_comes_in_one_answer() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
 
     let answer = platform
         .developer
@@ -134,8 +132,7 @@ async fn the_marketplace_of_the_cf_command_line_comes_in_one_answer() {
 
 #[tokio::test]
 async fn offering_and_plan_show_what_stands_in_the_catalog() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
 
     let offering = &platform
         .admin

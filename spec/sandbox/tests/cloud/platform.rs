@@ -190,6 +190,13 @@ impl Platform {
         }
     }
 
+    /// A platform in a hurry with one broker, whose plans everybody sees.
+    pub(crate) async fn with_broker() -> (Self, FakeBroker) {
+        let (platform, broker) = (Self::start().await, FakeBroker::start());
+        platform.register(&broker).await;
+        (platform, broker)
+    }
+
     pub(crate) async fn plan(&self, name: &str) -> String {
         let plans = self
             .admin
@@ -209,12 +216,34 @@ impl Platform {
         }})
     }
 
+    /// Orders an instance as the developer.
+    pub(crate) async fn orders(&self, plan: &str, name: &str) -> Answer {
+        self.developer
+            .post("/v3/service_instances", &self.order(plan, name).await)
+            .await
+    }
+
+    /// Asks for a key `k` as the developer.
+    pub(crate) async fn asks_for_key(&self, instance: &str) -> Answer {
+        let key = json!({
+            "type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": instance}}},
+        });
+        self.developer
+            .post("/v3/service_credential_bindings", &key)
+            .await
+    }
+
+    /// An instance as the developer sees it.
+    pub(crate) async fn shown(&self, guid: &str) -> Value {
+        self.developer
+            .get(&format!("/v3/service_instances/{guid}"))
+            .await
+            .body
+    }
+
     /// Orders an instance as the developer and waits until it is there. Returns its guid.
     pub(crate) async fn instance(&self, plan: &str, name: &str) -> String {
-        let answer = self
-            .developer
-            .post("/v3/service_instances", &self.order(plan, name).await)
-            .await;
+        let answer = self.orders(plan, name).await;
         self.developer.completed(&answer).await;
         self.guid(name).await
     }

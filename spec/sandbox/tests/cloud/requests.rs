@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    broker::{FakeBroker, Noted, Route},
+    broker::{Noted, Route},
     platform::Platform,
 };
 
@@ -28,8 +28,7 @@ fn user(noted: &Noted) -> Value {
 
 #[tokio::test]
 async fn every_request_carries_the_headers_of_a_cloud_controller() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     platform.instance("small", "db").await;
 
     let noted = broker.noted(Route::Provision).remove(0);
@@ -63,8 +62,7 @@ async fn every_request_carries_the_headers_of_a_cloud_controller() {
 
 #[tokio::test]
 async fn the_request_id_of_a_client_reaches_the_broker() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let order = platform.order("small", "db").await.to_string();
 
     let answer = platform
@@ -82,8 +80,7 @@ async fn the_request_id_of_a_client_reaches_the_broker() {
 
 #[tokio::test]
 async fn a_provision_tells_who_orders_what_and_where() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let mut order = platform.order("small", "db").await;
     order["parameters"] = json!({"maxclients": 250});
 
@@ -133,8 +130,7 @@ async fn a_provision_tells_who_orders_what_and_where() {
 
 #[tokio::test]
 async fn an_update_tells_what_was_and_always_has_parameters() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("large", "db").await;
     let small = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("small").await}}}});
 
@@ -178,15 +174,9 @@ async fn an_update_tells_what_was_and_always_has_parameters() {
 
 #[tokio::test]
 async fn a_key_names_the_client_that_reads_it() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
-    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
-
-    let answer = platform
-        .developer
-        .post("/v3/service_credential_bindings", &key)
-        .await;
+    let answer = platform.asks_for_key(&guid).await;
     platform.developer.completed(&answer).await;
 
     let noted = broker.noted(Route::Bind).remove(0);
@@ -210,8 +200,7 @@ async fn a_key_names_the_client_that_reads_it() {
 
 #[tokio::test]
 async fn a_poll_hands_back_what_the_broker_gave() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
     broker.answers(Route::Provision, 202, json!({"operation": "{\"task\": 7}"}));
     broker.ends("succeeded", "");
@@ -228,8 +217,7 @@ async fn a_poll_hands_back_what_the_broker_gave() {
 
 #[tokio::test]
 async fn annotations_with_a_prefix_reach_the_broker() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let annotations =
         json!({"metadata": {"annotations": {"acme.example/cost": "42", "private": "x"}}});
     for path in [
@@ -264,8 +252,7 @@ async fn annotations_with_a_prefix_reach_the_broker() {
 
 #[tokio::test]
 async fn a_bound_app_is_named_twice_and_with_its_space() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let app = platform.app("shop").await;
     let binding = json!({"type": "app", "relationships": {
@@ -298,8 +285,7 @@ async fn a_bound_app_is_named_twice_and_with_its_space() {
 
 #[tokio::test]
 async fn an_upgrade_tells_the_version_alone_and_keeps_no_more() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let mut newer = crate::broker::catalog();
     newer["services"][0]["plans"][0]["maintenance_info"] =
@@ -334,8 +320,7 @@ async fn an_upgrade_tells_the_version_alone_and_keeps_no_more() {
 
 #[tokio::test]
 async fn what_a_broker_says_of_an_instance_is_kept() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     broker.answers(
         Route::Provision,
         201,

@@ -88,8 +88,7 @@ fn seeded(platform: &Platform, plan: &str, number: usize, state: SeededState) ->
 
 #[tokio::test]
 async fn a_fleet_is_listed_page_by_page_and_counted_by_plan() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, broker) = Platform::with_broker().await;
     let plans = platform.controller.seedable_plans("redis-broker");
     assert_eq!(plans.len(), 2);
     let fleet = (0..5_000).map(|number| {
@@ -136,8 +135,7 @@ async fn a_fleet_is_listed_page_by_page_and_counted_by_plan() {
 
 #[tokio::test]
 async fn a_fleet_is_there_as_a_whole_or_not_at_all() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let plan = platform.plan("small").await;
     let good = seeded(&platform, &plan, 1, SeededState::Created);
     let bad = SeededInstance {

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    broker::FakeBroker,
-    platform::{Api, Platform},
-};
+use crate::platform::{Api, Platform};
 
 /// Gives a user a role, the one in the organization that everybody in it needs included.
 async fn give(platform: &Platform, user: &str, kind: &str) -> Api {
@@ -33,8 +30,7 @@ async fn give(platform: &Platform, user: &str, kind: &str) -> Api {
 
 #[tokio::test]
 async fn what_is_seen_may_still_not_be_changed_and_what_is_not_seen_is_not_there() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     let order = platform.order("small", "other").await;
@@ -59,14 +55,9 @@ async fn what_is_seen_may_still_not_be_changed_and_what_is_not_seen_is_not_there
 
 #[tokio::test]
 async fn credentials_are_for_developers() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
-    let key = json!({"type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": guid}}}});
-    let answer = platform
-        .developer
-        .post("/v3/service_credential_bindings", &key)
-        .await;
+    let answer = platform.asks_for_key(&guid).await;
     platform.developer.completed(&answer).await;
     let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
     let listed = auditor.get("/v3/service_credential_bindings").await;
@@ -81,8 +72,7 @@ async fn credentials_are_for_developers() {
 
 #[tokio::test]
 async fn a_suspended_organization_is_changed_by_admins_only() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let path = format!("/v3/organizations/{}", platform.organization);
     let suspended = platform
         .admin
@@ -111,8 +101,7 @@ async fn a_suspended_organization_is_changed_by_admins_only() {
 
 #[tokio::test]
 async fn a_dashboard_learns_what_its_user_may_do() {
-    let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    platform.register(&broker).await;
+    let (platform, _broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}/permissions");
     let auditor = give(&platform, "space_auditor-user", "space_auditor").await;

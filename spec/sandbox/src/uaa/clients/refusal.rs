@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use serde_json::json;
 
-use crate::uaa::{answer::json_answer_with, caller::Denied};
+use crate::uaa::{answer::json_answer_with, caller::Denied, scim::RefusedQuery};
 
 /// Why a request about clients is refused.
 #[derive(Debug, thiserror::Error)]
@@ -19,8 +19,8 @@ pub(super) enum ClientRefusal {
     Invalid(String),
     #[error("The client id ({named}) does not match the URL ({addressed})")]
     OtherClient { named: String, addressed: String },
-    #[error("Invalid filter expression: [{filter}] [{sort_by}]")]
-    Filter { filter: String, sort_by: String },
+    #[error(transparent)]
+    Query(#[from] RefusedQuery),
     #[error("The request body is no valid JSON for this request")]
     Unreadable,
     #[error("No client metadata found for {0}")]
@@ -33,10 +33,9 @@ impl ResponseError for ClientRefusal {
             Self::Denied(denied) => denied.status_code(),
             Self::NotFound(_) | Self::NoMetadata(_) => StatusCode::NOT_FOUND,
             Self::Exists(_) => StatusCode::CONFLICT,
-            Self::Invalid(_)
-            | Self::OtherClient { .. }
-            | Self::Filter { .. }
-            | Self::Unreadable => StatusCode::BAD_REQUEST,
+            Self::Invalid(_) | Self::OtherClient { .. } | Self::Query(_) | Self::Unreadable => {
+                StatusCode::BAD_REQUEST
+            }
         }
     }
 
@@ -46,7 +45,7 @@ impl ResponseError for ClientRefusal {
             // A real UAA says nothing at all.
             Self::NotFound(_) => return HttpResponse::NotFound().finish(),
             Self::Exists(_) | Self::Invalid(_) | Self::OtherClient { .. } => "invalid_client",
-            Self::Filter { .. } => "unknown_error",
+            Self::Query(_) => "unknown_error",
             Self::Unreadable => "invalid_request",
             Self::NoMetadata(_) => "client_metadata",
         };

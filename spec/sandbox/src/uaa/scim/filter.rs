@@ -30,7 +30,7 @@ pub(in crate::uaa) enum Comparison {
 /// The text is no filter, or it is about attributes that the entries do not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a filter")]
-pub(in crate::uaa) struct InvalidFilter;
+pub(super) struct InvalidFilter;
 
 impl Filter {
     /// Reads a filter over these attributes.

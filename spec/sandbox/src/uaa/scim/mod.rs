@@ -5,9 +5,7 @@ mod filter;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-pub(super) use filter::InvalidFilter;
-
-use filter::{Filter, attribute};
+use filter::{Filter, InvalidFilter, attribute};
 
 /// How many entries a page has at most.
 const PAGE_LIMIT: usize = 500;
@@ -45,9 +43,24 @@ pub(super) enum ItemsPerPage {
     Found,
 }
 
+/// A list cannot be filtered or sorted as it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("Invalid filter expression: [{filter}] [{sort_by}]")]
+pub(super) struct RefusedQuery {
+    filter: String,
+    sort_by: String,
+}
+
 impl ListQuery {
     /// The page that is asked for, of entries as the API shows them.
-    pub(super) fn page(&self, kind: &Kind, entries: Vec<Value>) -> Result<Value, InvalidFilter> {
+    pub(super) fn page(&self, kind: &Kind, entries: Vec<Value>) -> Result<Value, RefusedQuery> {
+        self.chosen(kind, entries).map_err(|_| RefusedQuery {
+            filter: self.filter.clone().unwrap_or_default(),
+            sort_by: self.sort_by(kind).to_owned(),
+        })
+    }
+
+    fn chosen(&self, kind: &Kind, entries: Vec<Value>) -> Result<Value, InvalidFilter> {
         let filter = match self.filter.as_deref() {
             Some(text) => Some(Filter::parse(text, kind.attributes)?),
             None => None,
@@ -72,7 +85,7 @@ impl ListQuery {
     }
 
     fn sort(&self, kind: &Kind, entries: &mut [Value]) -> Result<(), InvalidFilter> {
-        let by = self.sort_by.as_deref().unwrap_or(kind.sorted_by);
+        let by = self.sort_by(kind);
         if !kind
             .attributes
             .iter()
@@ -124,13 +137,7 @@ impl ListQuery {
         Value::Object(kept)
     }
 
-    /// The filter as it was sent, for messages.
-    pub(super) fn filter(&self) -> &str {
-        self.filter.as_deref().unwrap_or_default()
-    }
-
-    /// The attribute to sort by, for messages.
-    pub(super) fn sort_by<'a>(&'a self, kind: &'a Kind) -> &'a str {
+    fn sort_by<'a>(&'a self, kind: &'a Kind) -> &'a str {
         self.sort_by.as_deref().unwrap_or(kind.sorted_by)
     }
 }

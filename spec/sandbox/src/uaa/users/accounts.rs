@@ -129,11 +129,7 @@ async fn list(
     let directory = uaa.directory();
     let users = directory.users.values();
     let users = users.map(|user| shown::user(&directory, user)).collect();
-    let page = query.page(&KIND, users).map_err(|_| UserRefusal::Filter {
-        filter: query.filter().to_owned(),
-        sort_by: query.sort_by(&KIND).to_owned(),
-    })?;
-    Ok(json_answer(&page))
+    Ok(json_answer(&query.page(&KIND, users)?))
 }
 
 async fn create(

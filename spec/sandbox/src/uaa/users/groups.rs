@@ -89,11 +89,7 @@ async fn list(
     let groups = groups
         .map(|(name, group)| shown::group(&directory, name, group))
         .collect();
-    let page = query.page(&KIND, groups).map_err(|_| UserRefusal::Filter {
-        filter: query.filter().to_owned(),
-        sort_by: query.sort_by(&KIND).to_owned(),
-    })?;
-    Ok(json_answer(&page))
+    Ok(json_answer(&query.page(&KIND, groups)?))
 }
 
 async fn create(

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::uaa::{answer::json_answer_with, caller::Denied};
+use crate::uaa::{answer::json_answer_with, caller::Denied, scim::RefusedQuery};
 
 /// Why a request about users or groups is refused.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +33,8 @@ pub(super) enum UserRefusal {
         "Attempt to update a user ({id}) with wrong version: expected={expected} but found={found}"
     )]
     OtherVersion { id: Uuid, expected: u64, found: u64 },
-    #[error("Invalid filter expression: [{filter}] [{sort_by}]")]
-    Filter { filter: String, sort_by: String },
+    #[error(transparent)]
+    Query(#[from] RefusedQuery),
     #[error("The request body is no valid JSON for this request")]
     Unreadable,
 }
@@ -50,7 +50,7 @@ impl UserRefusal {
             Self::Invalid(_) => "invalid_scim_resource",
             Self::BadPassword(_) => "invalid_password",
             Self::OtherVersion { .. } => "scim_resource_conflict",
-            Self::NoVersion | Self::Filter { .. } | Self::Unreadable => "scim",
+            Self::NoVersion | Self::Query(_) | Self::Unreadable => "scim",
         }
     }
 }
@@ -67,7 +67,7 @@ impl ResponseError for UserRefusal {
             Self::Invalid(_)
             | Self::BadPassword(_)
             | Self::NoVersion
-            | Self::Filter { .. }
+            | Self::Query(_)
             | Self::Unreadable => StatusCode::BAD_REQUEST,
         }
     }
