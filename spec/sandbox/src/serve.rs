@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{SocketAddr, TcpListener},
+    time::Duration,
 };
 
 use actix_web::{
@@ -25,6 +26,10 @@ pub const BODY_LIMIT: usize = 4 * 1024 * 1024;
 const WORKERS: usize = 2;
 const CONNECTIONS: usize = 1024;
 const SECONDS_TO_STOP: u64 = 5;
+/// As long as nginx keeps one, which stands before a real Director.
+const IDLE_CONNECTION: Duration = Duration::from_secs(75);
+/// Clients share a busy machine with the sandbox.
+const SLOW_CLIENT: Duration = Duration::from_mins(1);
 
 /// The running servers. They stop with [`Servers::stop`]; dropping the value leaves them running.
 #[derive(Debug)]
@@ -135,6 +140,8 @@ fn plain_server(
     })
     .workers(WORKERS)
     .max_connections(CONNECTIONS)
+    .keep_alive(IDLE_CONNECTION)
+    .client_request_timeout(SLOW_CLIENT)
     .shutdown_timeout(SECONDS_TO_STOP)
     .disable_signals();
     Ok(server.listen(listener)?.run())
@@ -170,6 +177,9 @@ fn faulty_server(
     })
     .workers(WORKERS)
     .max_connections(CONNECTIONS)
+    .keep_alive(IDLE_CONNECTION)
+    .client_request_timeout(SLOW_CLIENT)
+    .tls_handshake_timeout(SLOW_CLIENT)
     .shutdown_timeout(SECONDS_TO_STOP)
     .disable_signals();
     Ok(server.listen_rustls_0_23(listener, tls)?.run())
