@@ -12,8 +12,8 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::http::{
-    Answer, Call, ClientError, HttpClient, Limits, Request, StatusCode, TransportError, Trust,
-    UnreadableAnswer, address, cut, is_transient,
+    Answer, Call, ClientError, HttpClient, Limits, Neighbour, Request, StatusCode, TransportError,
+    Trust, UnreadableAnswer, address, cut, is_transient,
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
@@ -133,7 +133,9 @@ impl ServiceInstancesApi {
             HeaderValue::try_from(value).map_err(|_| ServiceInstancesApiSetUpError::Credentials)?;
         authorization.set_sensitive(true);
         Ok(Self(Arc::new(Inner {
-            http: HttpClient::new(trust, limits).map_err(ServiceInstancesApiSetUpError::Client)?,
+            http: HttpClient::new(trust, limits)
+                .map_err(ServiceInstancesApiSetUpError::Client)?
+                .of(Neighbour::ServiceInstancesApi),
             url: address::server(url).map_err(ServiceInstancesApiSetUpError::Client)?,
             authorization,
         })))

@@ -7,8 +7,8 @@ use url::Url;
 use super::CloudControllerError;
 use crate::{
     http::{
-        Answer, Call, ClientError, HttpClient, Limits, Method, Request, StatusCode, TransportError,
-        Trust, UnreadableAnswer, address, cut,
+        Answer, Call, ClientError, HttpClient, Limits, Method, Neighbour, Request, StatusCode,
+        TransportError, Trust, UnreadableAnswer, address, cut,
     },
     uaa::{AuthorizedError, TokenSource},
 };
@@ -34,7 +34,7 @@ impl Connection {
     ) -> Result<Self, ClientError> {
         Ok(Self {
             server: address::server(url)?,
-            http: HttpClient::new(trust, limits)?,
+            http: HttpClient::new(trust, limits)?.of(Neighbour::CloudController),
             tokens,
         })
     }

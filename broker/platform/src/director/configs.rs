@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigId, ConfigName, ConfigType, Director, DirectorError, connection::Asked};
+use super::{
+    ConfigId, ConfigName, ConfigType, Director, DirectorError, connection::Asked, error::code,
+};
 use crate::http::{Call, Method, Repeat, Request, StatusCode, Url};
 
 /// A version of a config (`spec/contracts/director-api.md`, "Configs").
@@ -104,6 +106,20 @@ impl Director {
     ) -> Result<Vec<Config>, DirectorError> {
         let query = [("name", name.as_str()), ("latest", "true")];
         self.read(call, &["configs"], &query).await
+    }
+
+    /// One version of a config, the latest or not, as long as the Director keeps it. Safe to repeat.
+    #[tracing::instrument(name = "director.config_version", skip_all, fields(config.id = %id))]
+    pub async fn config_version(
+        &self,
+        call: &Call,
+        id: &ConfigId,
+    ) -> Result<Option<Config>, DirectorError> {
+        match self.read(call, &["configs", id.as_str()], &[]).await {
+            Ok(config) => Ok(Some(config)),
+            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_CONFIG) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes a config. The content it has already makes no new version. Safe to repeat, so it is.

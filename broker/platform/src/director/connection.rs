@@ -11,8 +11,8 @@ use url::Url;
 use super::{Authentication, ContextId, DirectorError, SubmitError, TaskId, error::code};
 use crate::{
     http::{
-        Answer, Call, ClientError, HttpClient, Limits, Method, Repeat, Request, StatusCode,
-        TransportError, Trust, UnreadableAnswer, address, cut,
+        Answer, Call, ClientError, HttpClient, Limits, Method, Neighbour, Repeat, Request,
+        StatusCode, TransportError, Trust, UnreadableAnswer, address, cut,
     },
     uaa::{AuthorizedError, Grant, TokenError, TokenSource},
 };
@@ -96,6 +96,12 @@ pub enum ConnectError {
 }
 
 impl Director {
+    /// Whether a Director can be called at an address as configured. The refusal repeats no part
+    /// of it.
+    pub fn check_address(url: &str) -> Result<(), ClientError> {
+        address::tls_server(url, PORT).map(drop)
+    }
+
     /// Connects to the Director at `url`, of which only host and port (25555 if there is none)
     /// count: it is always spoken to over TLS. Reads `/info` to learn how it authenticates, but
     /// does not try the credentials; [`Director::authenticated_info`] does.
@@ -110,8 +116,9 @@ impl Director {
         let mut server =
             address::tls_server(url, PORT).map_err(|source| ConnectError::Client { source })?;
         server.set_path("/");
-        let http =
-            HttpClient::new(trust, limits).map_err(|source| ConnectError::Client { source })?;
+        let http = HttpClient::new(trust, limits)
+            .map_err(|source| ConnectError::Client { source })?
+            .of(Neighbour::Director);
         let info = super::info::anonymous(&http, &server, call)
             .await
             .map_err(|source| ConnectError::Info { source })?;
@@ -200,6 +207,18 @@ impl Director {
         let asked = Asked::of(&request);
         let answer = self.send(call, request).await?;
         Ok(started_task(&answer).map_err(|source| asked.not_understood(source))?)
+    }
+
+    /// Starts a task that changes nothing, and so may be started more than once.
+    pub(super) async fn start_reading(
+        &self,
+        call: &Call,
+        url: Url,
+    ) -> Result<TaskId, DirectorError> {
+        let request = Request::get(url);
+        let asked = Asked::of(&request);
+        let answer = self.send(call, request).await?;
+        started_task(&answer).map_err(|source| asked.not_understood(source))
     }
 
     /// Sends an authenticated request and sorts the refusals out: what comes back is a success or

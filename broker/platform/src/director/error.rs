@@ -95,6 +95,18 @@ impl DirectorError {
         }
     }
 
+    /// Whether the Director certainly has not acted upon the request.
+    pub fn has_changed_nothing(&self) -> bool {
+        match self {
+            Self::NoAnswer { source, .. } => !source.may_have_been_sent(),
+            // A proxy answers so when the Director behind it died or was too slow.
+            Self::Refused { status, .. } => !status.is_server_error(),
+            Self::NotAllowed { .. } | Self::Unauthenticated { .. } | Self::NoToken { .. } => true,
+            Self::NotUnderstood { .. } => false,
+            Self::OutOfTime { sent, .. } => !sent,
+        }
+    }
+
     /// The Director's own code, if it gave one.
     pub fn code(&self) -> Option<u64> {
         match self {
@@ -200,5 +212,7 @@ impl From<DirectorError> for SubmitError {
 pub(super) mod code {
     pub(in crate::director) const NO_SUCH_TASK: u64 = 10_000;
     pub(in crate::director) const NO_SUCH_DEPLOYMENT: u64 = 70_000;
+    pub(in crate::director) const NO_SUCH_CONFIG: u64 = 440_012;
+    pub(in crate::director) const NO_SUCH_LINK: u64 = 810_000;
     pub(in crate::director) const NOT_ALLOWED: u64 = 600_000;
 }

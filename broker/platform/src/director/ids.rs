@@ -32,6 +32,16 @@ text_id! {
     ConfigId, "config id"
 }
 
+text_id! {
+    /// Names something that a deployment offers. A number, but text on the wire.
+    LinkProviderId, "link provider id"
+}
+
+text_id! {
+    /// Names a link. A number, but text on the wire.
+    LinkId, "link id"
+}
+
 /// Names a task. Ids rise by one per task of the whole Director.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

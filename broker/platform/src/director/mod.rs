@@ -10,8 +10,10 @@
 //! | `errands` | `/deployments/NAME/errands`, and their results |
 //! | `tasks` | `/tasks`: one, many, cancel, result output |
 //! | `events` | the event output of a task |
+//! | `variables` | `/deployments/NAME/variables` |
 //! | `vms` | `/deployments/NAME/vms` |
 //! | `configs` | `/configs` |
+//! | `links` | `/link_providers`, `/links`, `/link_address` |
 //!
 //! Reading is repeated after transient failures, within the limits and the deadline of the call.
 //! What starts a task is not: [`SubmitError`] says whether it can have taken effect.
@@ -24,7 +26,9 @@ mod error;
 mod events;
 mod ids;
 mod info;
+mod links;
 mod tasks;
+mod variables;
 mod vms;
 
 pub use configs::{Config, Deleted, Expected, PutConfigError};
@@ -35,7 +39,9 @@ pub use error::{DirectorError, SubmitError};
 pub use events::{Event, EventChunk, Failure, Remark, RemarkKind, Step, StepState};
 pub use ids::{
     ConfigId, ConfigName, ConfigType, ContextId, DeploymentName, ErrandName, InvalidContextId,
-    TaskId,
+    LinkId, LinkProviderId, TaskId,
 };
 pub use info::{Authentication, Info};
+pub use links::{AddressFilter, DeletedLink, InstanceHealth, LinkProvider};
 pub use tasks::{Cancellation, Task, TaskFilter, TaskState};
+pub use variables::Variable;

@@ -1,17 +1,23 @@
 //! The VMs of a deployment.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
+use tokio::time::sleep;
 
-use super::{DeploymentName, Director, DirectorError};
-use crate::http::Call;
+use super::{DeploymentName, Director, DirectorError, TaskId, TaskState};
+use crate::http::{Call, UnreadableAnswer};
+
+/// The pauses between two looks at a task that asks agents: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 impl Director {
     /// The addresses of a deployment's VMs, by instance group and in the order of the instances'
     /// indexes. Safe to repeat.
     ///
     /// They come from the Director's database, so no task is needed and no agent has to answer.
+    /// A Director whose list there has no addresses, as those of 2016 had none, is asked by a task.
     /// VMs that stand by to replace another are left out.
     #[tracing::instrument(name = "director.vms", skip_all, fields(deployment = %deployment))]
     pub async fn vms(
@@ -19,27 +25,85 @@ impl Director {
         call: &Call,
         deployment: &DeploymentName,
     ) -> Result<BTreeMap<String, Vec<String>>, DirectorError> {
-        let mut vms: Vec<Vm> = self
-            .read(call, &["deployments", deployment.as_str(), "vms"], &[])
+        let segments = ["deployments", deployment.as_str(), "vms"];
+        let listed: Vec<Vm> = self.read(call, &segments, &[]).await?;
+        let are_told = |vm: &Vm| matches!(vm.ips, Addresses::Told(_));
+        if listed.iter().all(are_told) {
+            return Ok(by_group(listed));
+        }
+        let task = self
+            .start_reading(call, self.address(&segments, &[("format", "full")]))
             .await?;
-        vms.sort_by_key(|vm| vm.index);
-        let mut groups = BTreeMap::<String, Vec<String>>::new();
-        for vm in vms.into_iter().filter(|vm| vm.active != Some(false)) {
-            if let Some(group) = vm.job {
-                groups
-                    .entry(group)
-                    .or_default()
-                    .extend(vm.ips.unwrap_or_default());
+        self.wait_for(call, task).await?;
+        let (asked, output) = self.result(call, task).await?;
+        let lines = output.lines().filter(|line| !line.trim().is_empty());
+        let told: Result<Vec<Vm>, serde_json::Error> = lines.map(serde_json::from_str).collect();
+        told.map(by_group)
+            .map_err(|error| asked.not_understood(error.into()))
+    }
+
+    /// Waits until a task has ended well.
+    async fn wait_for(&self, call: &Call, task: TaskId) -> Result<(), DirectorError> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let state = self.task(call, task).await?.map(|task| task.state);
+            match state {
+                Some(TaskState::Done) => return Ok(()),
+                Some(state) if !state.is_finished() => {
+                    sleep(pause.min(call.deadline.remaining())).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                Some(_) | None => {
+                    let missing = "list of VMs: the task that makes it has failed";
+                    let (asked, _) = self.result(call, task).await?;
+                    return Err(asked.not_understood(UnreadableAnswer::Missing { missing }));
+                }
             }
         }
-        Ok(groups)
     }
+}
+
+/// Directors before the vm model of 2017 tell the addresses of an instance with each of its VMs.
+fn by_group(mut vms: Vec<Vm>) -> BTreeMap<String, Vec<String>> {
+    vms.sort_by_key(|vm| vm.index);
+    let mut groups = BTreeMap::<String, Vec<String>>::new();
+    for vm in vms.into_iter().filter(|vm| vm.active != Some(false)) {
+        let Some(group) = vm.group else { continue };
+        let addresses = groups.entry(group).or_default();
+        if let Addresses::Told(told) = vm.ips {
+            for address in told {
+                if !addresses.contains(&address) {
+                    addresses.push(address);
+                }
+            }
+        }
+    }
+    groups
 }
 
 #[derive(Deserialize)]
 struct Vm {
-    job: Option<String>,
+    /// `job` in the list, `job_name` where agents are asked.
+    #[serde(alias = "job", alias = "job_name")]
+    group: Option<String>,
     index: Option<u64>,
-    ips: Option<Vec<String>>,
+    #[serde(default)]
+    ips: Addresses,
     active: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(from = "Option<Vec<String>>")]
+enum Addresses {
+    /// The member is absent.
+    #[default]
+    NotTold,
+    /// As far as there are any.
+    Told(Vec<String>),
+}
+
+impl From<Option<Vec<String>>> for Addresses {
+    fn from(told: Option<Vec<String>>) -> Self {
+        Self::Told(told.unwrap_or_default())
+    }
 }

@@ -4,6 +4,11 @@ use url::Url;
 
 use super::ClientError;
 
+/// Whether a server can be called at an address as configured. The refusal repeats no part of it.
+pub fn check_address(text: &str) -> Result<(), ClientError> {
+    server(text).map(drop)
+}
+
 /// Reads the address of a server as configured. Without a scheme it is `https`.
 pub(crate) fn server(text: &str) -> Result<Url, ClientError> {
     let text = text.trim();

@@ -9,7 +9,8 @@ use tracing::{debug, warn};
 use url::{Host, Url};
 
 use super::{
-    Answer, Call, ClientError, Limits, Repeat, Request, TransportError, Trust, error::tls_error,
+    Answer, Attempt, AttemptOutcome, Call, ClientError, Limits, Neighbour, Repeat, Request,
+    TransportError, Trust, error::tls_error, observer,
 };
 
 /// Idle connections are given up before a server's own limit, so that few requests meet a
@@ -26,6 +27,7 @@ pub struct HttpClient {
     through_proxy: reqwest::Client,
     direct: reqwest::Client,
     limits: Arc<Limits>,
+    neighbour: Option<Neighbour>,
 }
 
 impl HttpClient {
@@ -40,12 +42,23 @@ impl HttpClient {
             through_proxy: build(settings(trust, &limits))?,
             direct: build(settings(trust, &limits).no_proxy())?,
             limits: Arc::new(limits),
+            neighbour: None,
         })
+    }
+
+    /// The same connections for calls to this neighbour, under which the [observer](super::Observer) hears of them.
+    #[must_use]
+    pub(crate) fn of(self, neighbour: Neighbour) -> Self {
+        Self {
+            neighbour: Some(neighbour),
+            ..self
+        }
     }
 
     /// Sends a request, again as far as it allows, and reads the answer to its end.
     ///
-    /// An answer of any status is an answer. Only the last attempt's failure is told.
+    /// An answer of any status is an answer. What is told is the last attempt that may have reached the other side: what
+    /// an earlier one has done there is not undone by one that was never sent.
     pub(crate) async fn send(
         &self,
         call: &Call,
@@ -53,6 +66,7 @@ impl HttpClient {
     ) -> Result<Answer, TransportError> {
         let mut pauses = self.limits.pauses();
         let mut attempt = 1_usize;
+        let mut sent = None;
         loop {
             let started = Instant::now();
             let outcome = self.attempt(call, request).await;
@@ -61,7 +75,22 @@ impl HttpClient {
                 may_repeat(request.repeat, &outcome) && *pause < call.deadline.remaining()
             });
             report(request, &outcome, taken, attempt, pause);
-            let Some(pause) = pause else { return outcome };
+            if let Some(neighbour) = self.neighbour {
+                observer::tell(&Attempt {
+                    neighbour,
+                    outcome: outcome.as_ref().map_or(AttemptOutcome::Failed, |answer| {
+                        AttemptOutcome::Answered(answer.status)
+                    }),
+                    taken,
+                    is_repeated: pause.is_some(),
+                });
+            }
+            let Some(pause) = pause else {
+                return of_all(sent, outcome);
+            };
+            if may_have_been_sent(&outcome) {
+                sent = Some(outcome);
+            }
             sleep(pause).await;
             attempt += 1;
         }
@@ -179,6 +208,27 @@ fn failed(error: reqwest::Error) -> TransportError {
     }
 }
 
+fn may_have_been_sent(outcome: &Result<Answer, TransportError>) -> bool {
+    outcome
+        .as_ref()
+        .err()
+        .is_none_or(TransportError::may_have_been_sent)
+}
+
+/// What is told of all attempts: of the latest before the last one that may have been sent, and of the last one.
+fn of_all(
+    sent: Option<Result<Answer, TransportError>>,
+    last: Result<Answer, TransportError>,
+) -> Result<Answer, TransportError> {
+    match (sent, last) {
+        (Some(_), Err(TransportError::OutOfTime { .. })) => {
+            Err(TransportError::OutOfTime { sent: true })
+        }
+        (Some(sent), last) if !may_have_been_sent(&last) => sent,
+        (_, last) => last,
+    }
+}
+
 fn may_repeat(repeat: Repeat, outcome: &Result<Answer, TransportError>) -> bool {
     match (repeat, outcome) {
         (Repeat::WhenTransient, Ok(answer)) => is_transient(answer.status),
@@ -232,5 +282,60 @@ fn report(
             method,
             host, path, status, error, duration_ms, attempt, "call to the platform"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: StatusCode) -> Answer {
+        Answer {
+            status,
+            headers: reqwest::header::HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    fn too_slow() -> TransportError {
+        TransportError::TooSlow { limit_ms: 1 }
+    }
+
+    async fn not_connected() -> TransportError {
+        let client = HttpClient::new(&Trust::unverified().unwrap(), Limits::default()).unwrap();
+        // Nobody listens there.
+        let url = Url::parse("http://127.0.0.1:1").unwrap();
+        let call = Call::within(Duration::from_secs(10));
+        client
+            .attempt(&call, &Request::get(url))
+            .await
+            .err()
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_attempt_that_may_have_arrived_is_not_forgotten_over_one_that_was_not_sent() {
+        let last = not_connected().await;
+        assert!(!last.may_have_been_sent(), "{last:?}");
+
+        let told = of_all(Some(Err(too_slow())), Err(last.clone()))
+            .err()
+            .unwrap();
+        assert!(told.may_have_been_sent(), "{told:?}");
+        let told = of_all(Some(Ok(answer(StatusCode::BAD_GATEWAY))), Err(last.clone()));
+        assert_eq!(told.unwrap().status, StatusCode::BAD_GATEWAY);
+        let over = || Err(TransportError::OutOfTime { sent: false });
+        for (sent, reached) in [(None, false), (Some(Err(too_slow())), true)] {
+            let told = of_all(sent, over()).err().unwrap();
+            assert!(matches!(told, TransportError::OutOfTime { sent } if sent == reached));
+        }
+        let told = of_all(None, Err(last)).err().unwrap();
+        assert!(!told.may_have_been_sent(), "{told:?}");
+    }
+
+    #[test]
+    fn an_answer_in_the_end_is_what_counts() {
+        let told = of_all(Some(Err(too_slow())), Ok(answer(StatusCode::OK)));
+        assert_eq!(told.unwrap().status, StatusCode::OK);
     }
 }

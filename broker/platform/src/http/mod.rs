@@ -5,6 +5,7 @@
 //! - [`Call`] and [`Deadline`]: the budget of the work that a call is part of. An attempt takes the
 //!   smaller of its own limit and what is left.
 //! - [`HttpClient`]: sends one request, again if the request says that this is safe.
+//! - [`Observer`]: hears of every attempt, to count them.
 //!
 //! Redirects are never followed: to the Director they are part of its protocol, from anybody else
 //! they are an answer that was not expected. Proxies are taken from the environment
@@ -18,14 +19,17 @@ mod call;
 mod client;
 mod error;
 mod limits;
+mod observer;
 mod request;
 mod trust;
 
+pub use address::check_address;
 pub use answer::UnreadableAnswer;
 pub use call::{Call, Deadline};
 pub use client::HttpClient;
 pub use error::{ClientError, TransportError};
 pub use limits::Limits;
+pub use observer::{Attempt, AttemptOutcome, Neighbour, Observer, observe_calls};
 pub use reqwest::{Method, StatusCode};
 pub use trust::{Trust, TrustError};
 pub use url::Url;

@@ -72,6 +72,10 @@ impl Request {
         &self.method
     }
 
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
     pub(crate) fn path(&self) -> &str {
         self.url.path()
     }

@@ -1,11 +1,16 @@
-//! Tokens from UAA, of the BOSH and of the Cloud Foundry side alike.
+//! UAA, of the BOSH and of the Cloud Foundry side alike: tokens, and the clients of the latter.
 //!
-//! Contract: `spec/contracts/platform-apis.md`, sections 1.1 and 1.2.
+//! Contract: `spec/contracts/platform-apis.md`, sections 1.1, 1.2 and 1.5.
 
+mod clients;
 mod error;
 mod grant;
 mod token_source;
 
+pub use clients::{
+    ClientAdministration, ClientAdministrationError, ClientId, ClientRegistration, ClientRights,
+    CreateClientError, NewClient, SecretChange,
+};
 pub use error::TokenError;
 pub use grant::Grant;
 pub(crate) use token_source::AuthorizedError;

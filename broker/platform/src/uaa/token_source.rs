@@ -20,8 +20,8 @@ use url::Url;
 
 use super::{Grant, TokenError};
 use crate::http::{
-    Answer, Call, ClientError, HttpClient, Limits, Method, Repeat, Request, TransportError, Trust,
-    UnreadableAnswer, address, cut,
+    Answer, Call, ClientError, HttpClient, Limits, Method, Neighbour, Repeat, Request,
+    TransportError, Trust, UnreadableAnswer, address, cut,
 };
 
 const ENCODED_CREDENTIALS: HeaderName = HeaderName::from_static("x-cf-encoded-credentials");
@@ -73,7 +73,7 @@ impl TokenSource {
 
     pub(crate) fn on(server: &Url, http: HttpClient, grant: Grant) -> Self {
         Self(Arc::new(Inner {
-            http,
+            http: http.of(Neighbour::Uaa),
             endpoint: address::on(server, &["oauth", "token"], &[]),
             grant,
             current: Mutex::new(None),

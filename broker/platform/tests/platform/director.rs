@@ -334,6 +334,41 @@ async fn the_addresses_of_vms_are_told_by_group_in_the_order_of_their_indexes() 
     assert_eq!(server.lines(), ["GET /deployments/service-instance_b2/vms"]);
 }
 
+#[tokio::test]
+async fn a_director_whose_list_has_no_addresses_has_its_agents_asked() {
+    let looks = AtomicUsize::new(0);
+    let (server, director) = director(move |request| match request.line().trim_start_matches("GET ") {
+        "/deployments/service-instance_b2/vms" => Reply::ok(
+            r#"[{"agent_id":"a","cid":"1","job":"srv","index":0,"id":"x"},{"agent_id":"b","cid":"2","job":"srv","index":1,"id":"y"}]"#,
+        ),
+        "/deployments/service-instance_b2/vms?format=full" => {
+            Reply::status(302, "").with("Location", "https://director:25555/tasks/7")
+        }
+        "/tasks/7" if looks.fetch_add(1, Ordering::Relaxed) == 0 => {
+            Reply::ok(r#"{"id":7,"state":"processing","description":"retrieve vm-stats"}"#)
+        }
+        "/tasks/7" => Reply::ok(r#"{"id":7,"state":"done","description":"retrieve vm-stats"}"#),
+        _ => Reply::ok(
+            "{\"job_name\":\"srv\",\"index\":1,\"ips\":[\"10.0.0.2\"]}\n{\"job_name\":\"srv\",\"index\":0,\"ips\":[\"10.0.0.1\"]}\n",
+        ),
+    })
+    .await;
+
+    let groups = director.vms(&call(), &name()).await.unwrap();
+
+    assert_eq!(groups["srv"], ["10.0.0.1", "10.0.0.2"]);
+    assert_eq!(
+        server.lines(),
+        [
+            "GET /deployments/service-instance_b2/vms",
+            "GET /deployments/service-instance_b2/vms?format=full",
+            "GET /tasks/7",
+            "GET /tasks/7",
+            "GET /tasks/7/output?type=result",
+        ]
+    );
+}
+
 fn kind() -> ConfigType {
     "odb-operation".parse().unwrap()
 }
@@ -382,6 +417,29 @@ async fn the_latest_version_of_a_config_is_read_if_there_is_one() {
             "GET /configs?type=odb-operation&latest=true",
             "GET /configs?name=odb_a1&latest=true",
         ]
+    );
+}
+
+#[tokio::test]
+async fn one_version_of_a_config_is_read_or_is_not_there() {
+    let (server, director) = director(|request| match request.path() {
+        "/configs/4" => Reply::ok(config(4, "a: 1")),
+        "/configs/7" => Reply::status(404, r#"{"code":440012,"description":"Config 7 not found"}"#),
+        _ => Reply::status(404, "who knows"),
+    })
+    .await;
+    let version = async |id: &str| {
+        let id = id.to_owned().try_into().unwrap();
+        director.config_version(&call(), &id).await
+    };
+
+    assert_eq!(version("4").await.unwrap().unwrap().content, "a: 1");
+    assert!(version("7").await.unwrap().is_none());
+    // Somebody on the way who does not know the path.
+    version("8").await.unwrap_err();
+    assert_eq!(
+        server.lines(),
+        ["GET /configs/4", "GET /configs/7", "GET /configs/8"]
     );
 }
 

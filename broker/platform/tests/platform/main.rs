@@ -9,9 +9,12 @@
 
 mod cloud_controller;
 mod cloud_controller_v2;
+mod credhub;
 mod director;
 mod foundation;
+mod links;
 mod service_instances_api;
 mod submission;
 mod token;
 mod transport;
+mod uaa_clients;

@@ -1,0 +1,247 @@
+//! Permissions: who may read what.
+
+use std::{collections::BTreeSet, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CredHub, CredHubError, CredentialName, Removed, connection::Asked, credentials::unless_absent,
+};
+use crate::{
+    http::{Call, Method, Repeat, Request, StatusCode},
+    text_id::text_id,
+};
+
+const V1: [&str; 3] = ["api", "v1", "permissions"];
+const V2: [&str; 3] = ["api", "v2", "permissions"];
+
+text_id! {
+    /// Names a permission.
+    PermissionId, "permission id"
+}
+
+/// Who is permitted something (`spec/contracts/platform-apis.md`, section 2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// An application, by its GUID; it shows the certificate of its instance.
+    App(String),
+    /// A client of UAA, by its id.
+    UaaClient(String),
+}
+
+/// What may be permitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermittedOperation {
+    /// To see values and to find names.
+    Read,
+    /// To set and to generate.
+    Write,
+    /// To delete.
+    Delete,
+    /// To see permissions.
+    ReadAcl,
+    /// To give and to take permissions.
+    WriteAcl,
+}
+
+/// What an actor may do with a credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// The permission.
+    pub id: PermissionId,
+    /// What is permitted.
+    pub operations: BTreeSet<PermittedOperation>,
+}
+
+/// What a grant found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granted {
+    /// The permission was not there.
+    Now,
+    /// The actor was permitted it already.
+    Already,
+}
+
+impl CredHub {
+    /// Permits an actor something with one credential, beside what it may do with it already.
+    ///
+    /// # Errors
+    ///
+    /// Status 404 when the client may not change the credential's permissions.
+    #[tracing::instrument(name = "credhub.grant", skip_all, fields(credential = %name, actor = %actor))]
+    pub async fn grant(
+        &self,
+        call: &Call,
+        name: &CredentialName,
+        actor: &Actor,
+        operations: &[PermittedOperation],
+    ) -> Result<Granted, CredHubError> {
+        let version = self.version(call).await?;
+        let request = if version.is_before_2() {
+            let permissions = [ActorsOperations { actor, operations }];
+            let body = serde_json::to_vec(&NewPermissions {
+                credential_name: name,
+                permissions: &permissions,
+            });
+            (V1, body)
+        } else {
+            let body = serde_json::to_vec(&NewPermission {
+                path: name,
+                actor,
+                operations,
+            });
+            (V2, body)
+        };
+        let (path, body) = request;
+        let body = body.expect("names and operations can be written as JSON");
+        let request = Request::new(
+            Method::POST,
+            self.address(&path, &[]),
+            Repeat::WhenTransient,
+        )
+        .body("application/json", body);
+        match self.send(call, request).await {
+            Ok(_) => Ok(Granted::Now),
+            Err(error) if error.status() == Some(StatusCode::CONFLICT) => {
+                if version.is_before_2() {
+                    return Ok(Granted::Already);
+                }
+                self.extend(call, name, actor, operations).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What an actor is permitted with exactly this credential, as far as the client may see it.
+    #[tracing::instrument(name = "credhub.permission", skip_all, fields(credential = %name, actor = %actor))]
+    pub async fn permission(
+        &self,
+        call: &Call,
+        name: &CredentialName,
+        actor: &Actor,
+    ) -> Result<Option<Permission>, CredHubError> {
+        let actor = actor.to_string();
+        let query = [("path", name.as_str()), ("actor", actor.as_str())];
+        let found = self.read::<WirePermission>(call, &V2, &query).await;
+        Ok(unless_absent(found)?.map(|wire| Permission {
+            id: wire.uuid,
+            operations: wire.operations.into_iter().collect(),
+        }))
+    }
+
+    /// Takes from an actor all that it was permitted with exactly this credential. Since version 2
+    /// permissions outlive their credential.
+    #[tracing::instrument(name = "credhub.revoke", skip_all, fields(credential = %name, actor = %actor))]
+    pub async fn revoke(
+        &self,
+        call: &Call,
+        name: &CredentialName,
+        actor: &Actor,
+    ) -> Result<Removed, CredHubError> {
+        let url = if self.version(call).await?.is_before_2() {
+            let actor = actor.to_string();
+            let query = [
+                ("credential_name", name.as_str()),
+                ("actor", actor.as_str()),
+            ];
+            self.address(&V1, &query)
+        } else {
+            let Some(permission) = self.permission(call, name, actor).await? else {
+                return Ok(Removed::WasAbsent);
+            };
+            self.permission_address(&permission.id)
+        };
+        let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
+        Ok(match unless_absent(self.send(call, request).await)? {
+            Some(_) => Removed::Yes,
+            None => Removed::WasAbsent,
+        })
+    }
+
+    /// The actor is permitted something there: adds what it lacks.
+    async fn extend(
+        &self,
+        call: &Call,
+        name: &CredentialName,
+        actor: &Actor,
+        operations: &[PermittedOperation],
+    ) -> Result<Granted, CredHubError> {
+        // Who may grant and not look has to take CredHub's word for it.
+        let Some(permission) = self.permission(call, name, actor).await? else {
+            return Ok(Granted::Already);
+        };
+        let wanted = operations.iter().copied();
+        let all: BTreeSet<_> = permission
+            .operations
+            .iter()
+            .copied()
+            .chain(wanted)
+            .collect();
+        if all == permission.operations {
+            return Ok(Granted::Already);
+        }
+        let body = serde_json::to_vec(&NewOperations { operations: &all })
+            .expect("operations can be written as JSON");
+        let url = self.permission_address(&permission.id);
+        let request =
+            Request::new(Method::PATCH, url, Repeat::WhenTransient).body("application/json", body);
+        let asked = Asked::of(&request);
+        let answer = self.send(call, request).await?;
+        answer
+            .json::<WirePermission>()
+            .map_err(|source| asked.not_understood(source))?;
+        Ok(Granted::Now)
+    }
+
+    fn permission_address(&self, id: &PermissionId) -> url::Url {
+        let [api, v2, permissions] = V2;
+        self.address(&[api, v2, permissions, id.as_str()], &[])
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::App(guid) => write!(f, "mtls-app:{guid}"),
+            Self::UaaClient(id) => write!(f, "uaa-client:{id}"),
+        }
+    }
+}
+
+impl Serialize for Actor {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[derive(Serialize)]
+struct NewPermission<'a> {
+    path: &'a CredentialName,
+    actor: &'a Actor,
+    operations: &'a [PermittedOperation],
+}
+
+/// As servers before 2.0 have it.
+#[derive(Serialize)]
+struct NewPermissions<'a> {
+    credential_name: &'a CredentialName,
+    permissions: &'a [ActorsOperations<'a>],
+}
+
+#[derive(Serialize)]
+struct ActorsOperations<'a> {
+    actor: &'a Actor,
+    operations: &'a [PermittedOperation],
+}
+
+#[derive(Serialize)]
+struct NewOperations<'a> {
+    operations: &'a BTreeSet<PermittedOperation>,
+}
+
+#[derive(Deserialize)]
+struct WirePermission {
+    uuid: PermissionId,
+    operations: Vec<PermittedOperation>,
+}

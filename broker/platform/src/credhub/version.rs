@@ -1,0 +1,84 @@
+//! Which CredHub it is.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::{CredHub, CredHubError, connection::Asked};
+use crate::http::{Call, Request, UnreadableAnswer};
+
+/// The version of a CredHub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredHubVersion {
+    text: String,
+    major: u64,
+}
+
+/// What CredHub tells to everybody.
+#[derive(Deserialize)]
+pub(super) struct Info {
+    #[serde(rename = "auth-server")]
+    pub(super) auth_server: AuthServer,
+    #[serde(default)]
+    pub(super) app: App,
+}
+
+#[derive(Deserialize)]
+pub(super) struct AuthServer {
+    pub(super) url: String,
+}
+
+/// Servers from 2.0 on keep their version to those with a token.
+#[derive(Default, Deserialize)]
+pub(super) struct App {
+    #[serde(default)]
+    pub(super) version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    version: String,
+}
+
+impl CredHub {
+    /// The server's version, asked for until it is known. It needs a token, so that this tells
+    /// whether the credentials are taken. Safe to repeat.
+    #[tracing::instrument(name = "credhub.version", skip_all)]
+    pub async fn version(&self, call: &Call) -> Result<CredHubVersion, CredHubError> {
+        if let Some(version) = self.known_version().get() {
+            return Ok(version.clone());
+        }
+        let request = Request::get(self.address(&["version"], &[]));
+        let asked = Asked::of(&request);
+        let answer = self.send(call, request).await?;
+        let told = answer.json::<Told>().and_then(|told| {
+            let missing = "version number";
+            CredHubVersion::read(&told.version).ok_or(UnreadableAnswer::Missing { missing })
+        });
+        let version = told.map_err(|source| asked.not_understood(source))?;
+        Ok(self.known_version().get_or_init(|| version).clone())
+    }
+}
+
+impl CredHubVersion {
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let major = text.split('.').next()?.parse().ok()?;
+        Some(Self {
+            text: text.to_owned(),
+            major,
+        })
+    }
+
+    /// Whether it is of the time before 2.0, when a set kept the old value unless told otherwise,
+    /// and permissions had another form.
+    pub(super) fn is_before_2(&self) -> bool {
+        self.major < 2
+    }
+}
+
+impl fmt::Display for CredHubVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,206 @@
+//! Links: what a deployment offers to others, and the DNS name behind it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    DeploymentName, Director, DirectorError, LinkId, LinkProviderId, connection::Asked, error::code,
+};
+use crate::http::{Call, Method, Repeat, Request, StatusCode};
+
+/// Something that a job of a deployment offers (`spec/contracts/director-api.md`, "Links").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkProvider {
+    /// The provider.
+    pub id: LinkProviderId,
+    /// What the manifest calls it.
+    pub name: String,
+    /// Whether others than the deployment's own jobs may use it.
+    pub shared: bool,
+    /// The instance group of the job; absent where something else than a job offers it.
+    pub instance_group: Option<String>,
+}
+
+/// Which of the instances behind a link an address stands for, by how they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstanceHealth {
+    /// The healthy ones, or all where none is.
+    Default,
+    /// The healthy ones.
+    Healthy,
+    /// The others.
+    Unhealthy,
+    /// Each.
+    All,
+}
+
+/// Which of the instances behind a link an address stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddressFilter {
+    /// Those in one of these availability zones; in any, if it is empty.
+    pub azs: Vec<String>,
+    /// Those that are so; the Director's default, if it is absent.
+    pub health: Option<InstanceHealth>,
+}
+
+/// What a delete of a link found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletedLink {
+    /// The link; it is gone now.
+    Yes,
+    /// Nothing.
+    WasAbsent,
+}
+
+impl InstanceHealth {
+    /// Every value there is.
+    pub const ALL: [Self; 4] = [Self::Default, Self::Healthy, Self::Unhealthy, Self::All];
+
+    /// The value as it goes over the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Healthy => "healthy",
+            Self::Unhealthy => "unhealthy",
+            Self::All => "all",
+        }
+    }
+}
+
+impl Director {
+    /// What a deployment offers, in the Director's order. Safe to repeat.
+    #[tracing::instrument(name = "director.link_providers", skip_all, fields(deployment = %deployment))]
+    pub async fn link_providers(
+        &self,
+        call: &Call,
+        deployment: &DeploymentName,
+    ) -> Result<Vec<LinkProvider>, DirectorError> {
+        let query = [("deployment", deployment.as_str())];
+        let wire: Vec<WireProvider> = self.read(call, &["link_providers"], &query).await?;
+        Ok(wire.into_iter().map(LinkProvider::from).collect())
+    }
+
+    /// Makes a link to a provider for somebody outside of all deployments. The same provider and the same name make the
+    /// same link, so it is safe to repeat.
+    #[tracing::instrument(name = "director.create_link", skip_all, fields(link.provider = %provider))]
+    pub async fn create_link(
+        &self,
+        call: &Call,
+        provider: &LinkProviderId,
+        consumer: &str,
+    ) -> Result<LinkId, DirectorError> {
+        let written = serde_json::to_vec(&NewLink {
+            link_provider_id: provider,
+            link_consumer: Consumer {
+                owner_object: Owner {
+                    name: consumer,
+                    kind: "external",
+                },
+            },
+        })
+        .expect("texts can be written as JSON");
+        let url = self.address(&["links"], &[]);
+        let request = Request::new(Method::POST, url, Repeat::WhenTransient)
+            .body("application/json", written);
+        let asked = Asked::of(&request);
+        let answer = self.send(call, request).await?;
+        let link: WireLink = answer
+            .json()
+            .map_err(|source| asked.not_understood(source))?;
+        Ok(link.id)
+    }
+
+    /// The DNS name behind a link. It resolves on VMs with BOSH DNS only. Safe to repeat.
+    #[tracing::instrument(name = "director.link_address", skip_all, fields(link.id = %link))]
+    pub async fn link_address(
+        &self,
+        call: &Call,
+        link: &LinkId,
+        filter: &AddressFilter,
+    ) -> Result<String, DirectorError> {
+        let mut query = vec![("link_id", link.as_str())];
+        query.extend(filter.azs.iter().map(|az| ("azs[]", az.as_str())));
+        query.extend(filter.health.map(|health| ("status", health.as_str())));
+        let found: WireAddress = self.read(call, &["link_address"], &query).await?;
+        Ok(found.address)
+    }
+
+    /// Deletes a link that was made for somebody outside. Safe to repeat.
+    #[tracing::instrument(name = "director.delete_link", skip_all, fields(link.id = %link))]
+    pub async fn delete_link(
+        &self,
+        call: &Call,
+        link: &LinkId,
+    ) -> Result<DeletedLink, DirectorError> {
+        let url = self.address(&["links", link.as_str()], &[]);
+        let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
+        match self.send(call, request).await {
+            Ok(_) => Ok(DeletedLink::Yes),
+            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_LINK) => {
+                Ok(DeletedLink::WasAbsent)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct WireProvider {
+    id: LinkProviderId,
+    name: String,
+    #[serde(default)]
+    shared: bool,
+    #[serde(default)]
+    owner_object: Option<WireOwner>,
+}
+
+#[derive(Deserialize)]
+struct WireOwner {
+    #[serde(default)]
+    info: Option<WireOwnerInfo>,
+}
+
+#[derive(Deserialize)]
+struct WireOwnerInfo {
+    #[serde(default)]
+    instance_group: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireLink {
+    id: LinkId,
+}
+
+#[derive(Deserialize)]
+struct WireAddress {
+    address: String,
+}
+
+impl From<WireProvider> for LinkProvider {
+    fn from(wire: WireProvider) -> Self {
+        let info = wire.owner_object.and_then(|owner| owner.info);
+        Self {
+            id: wire.id,
+            name: wire.name,
+            shared: wire.shared,
+            instance_group: info.and_then(|info| info.instance_group),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct NewLink<'a> {
+    link_provider_id: &'a LinkProviderId,
+    link_consumer: Consumer<'a>,
+}
+
+#[derive(Serialize)]
+struct Consumer<'a> {
+    owner_object: Owner<'a>,
+}
+
+#[derive(Serialize)]
+struct Owner<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}

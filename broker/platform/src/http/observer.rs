@@ -1,0 +1,85 @@
+//! Somebody who counts calls.
+
+use std::{sync::OnceLock, time::Duration};
+
+use reqwest::StatusCode;
+
+/// Whom a call goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Neighbour {
+    /// The BOSH Director.
+    Director,
+    /// UAA, of either foundation.
+    Uaa,
+    /// CredHub, of either foundation.
+    CredHub,
+    /// The Cloud Controller.
+    CloudController,
+    /// The service instances API.
+    ServiceInstancesApi,
+}
+
+/// One attempt at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Whom it went to.
+    pub neighbour: Neighbour,
+    /// What came of it.
+    pub outcome: AttemptOutcome,
+    /// How long it took.
+    pub taken: Duration,
+    /// The call is tried again.
+    pub is_repeated: bool,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// There was an answer.
+    Answered(StatusCode),
+    /// There was none, or it could not be read.
+    Failed,
+}
+
+/// Hears of every attempt, on the task that makes it: it must not take long.
+pub trait Observer: Send + Sync {
+    /// An attempt is over.
+    fn observe(&self, attempt: &Attempt);
+}
+
+static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
+
+/// Tells `observer` of every call of this process from now on. There is one observer, as there is one log: a second one is
+/// not told.
+pub fn observe_calls(observer: &'static dyn Observer) {
+    // The first one stays.
+    let _ = OBSERVER.set(observer);
+}
+
+pub(super) fn tell(attempt: &Attempt) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.observe(attempt);
+    }
+}
+
+impl Neighbour {
+    /// Every neighbour.
+    pub const ALL: &[Self] = &[
+        Self::Director,
+        Self::Uaa,
+        Self::CredHub,
+        Self::CloudController,
+        Self::ServiceInstancesApi,
+    ];
+
+    /// The neighbour in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Director => "director",
+            Self::Uaa => "uaa",
+            Self::CredHub => "credhub",
+            Self::CloudController => "cloud-controller",
+            Self::ServiceInstancesApi => "service-instances-api",
+        }
+    }
+}

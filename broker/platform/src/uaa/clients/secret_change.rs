@@ -1,0 +1,42 @@
+//! What may be done to the secrets of a client, two at most, so that they can be changed without an outage.
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+
+use super::ClientId;
+
+/// A change of the secrets of a client (`spec/contracts/platform-apis.md` §1.5).
+#[derive(Clone, Debug)]
+pub enum SecretChange {
+    /// Another secret beside the one there is.
+    Add(SecretString),
+    /// A secret in the place of all others.
+    Replace(SecretString),
+    /// The older one of two goes.
+    DeleteOlder,
+}
+
+impl SecretChange {
+    /// The body of the request, the secret included.
+    pub(super) fn body(&self, id: &ClientId) -> Vec<u8> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body<'a> {
+            client_id: &'a ClientId,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            secret: Option<&'a str>,
+            change_mode: &'static str,
+        }
+        let (secret, change_mode) = match self {
+            Self::Add(secret) => (Some(secret.expose_secret()), "ADD"),
+            Self::Replace(secret) => (Some(secret.expose_secret()), "UPDATE"),
+            Self::DeleteOlder => (None, "DELETE"),
+        };
+        let body = Body {
+            client_id: id,
+            secret,
+            change_mode,
+        };
+        serde_json::to_vec(&body).expect("it is made of texts")
+    }
+}
