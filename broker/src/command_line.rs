@@ -1,36 +1,115 @@
 //! The command line: our own, and that of the Go broker.
+//!
+//! The exit status is 0 when all is well, 1 when something is wrong with the configuration or its world, 2 when the command
+//! line means nothing.
 
 use std::{ffi::OsString, path::PathBuf, process};
 
-use clap::{Parser, Subcommand};
-use on_demand_broker::telemetry::LogFilter;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use on_demand_broker::{
+    check::{self, Reach},
+    telemetry::LogFilter,
+};
 
 /// Brings service instances about on demand.
+///
+/// A service broker between a platform that speaks the Open Service Broker API and a BOSH Director.
 #[derive(Debug, Parser)]
 #[command(name = "on-demand-broker", version, about)]
 pub(crate) struct Arguments {
-    /// What to log: a level, or a list of `target=level`.
+    /// What `serve` logs: a level, or a list of `target=level`.
     #[arg(
         long = "log",
         value_name = "FILTER",
-        default_value = "info,actix_server=warn",
-        global = true
+        default_value = "info,actix_server=warn,actix_http=off"
     )]
     pub(crate) log_filter: LogFilter,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-#[derive(Debug, PartialEq, Eq, Subcommand)]
+#[derive(Debug, PartialEq, Subcommand)]
 pub(crate) enum Command {
     /// Answer requests until a signal comes.
     ///
     /// `on-demand-broker -configFilePath FILE`, as the Go broker is started, does the same.
+    ///
+    /// The log goes to standard output, as lines of JSON unless that is a terminal. Before the first request is taken, the
+    /// configuration is checked and all neighbours are asked; what is wrong is logged, all of it at once, and the exit
+    /// status is 1. After SIGTERM or SIGINT it is 0.
     Serve {
         /// The configuration, `broker.yml`.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+        /// What is logged: a level, or a list of `target=level`. It may also stand before `serve`.
+        #[arg(long = "log", value_name = "FILTER")]
+        log_filter: Option<LogFilter>,
     },
+    /// Say everything that is wrong with a configuration, without serving.
+    ///
+    /// Faults, which keep the broker from working, and remarks, such as keys that nobody knows, are printed to standard
+    /// output, each with file, line, column and key, what is wrong and what would be right. No secret is printed, not even a
+    /// part of one.
+    ///
+    /// Looked at are the file, the rules that platforms have for a catalog, certificates and keys, the adapter's executable
+    /// and, with `enable_plan_schemas`, what the adapter says of its plans. No neighbour is asked: neither Director nor
+    /// Cloud Controller, UAA or CredHub; `--online` asks them as a start does.
+    ///
+    /// Exit status: 0 no faults (there may be remarks), 1 faults, 2 the command line means nothing.
+    Check(Check),
+    /// Print the JSON Schema of `broker.yml`, for editors
+    ///
+    /// Draft-07. Where the file `broker.schema.json` lies beside `broker.yml`, this line at the top of `broker.yml` makes
+    /// editors with a YAML language server explain keys and underline faults:
+    ///
+    ///   # yaml-language-server: $schema=broker.schema.json
+    #[command(verbatim_doc_comment)]
+    Schema,
+}
+
+#[derive(Debug, PartialEq, Eq, Args)]
+pub(crate) struct Check {
+    /// The configuration, `broker.yml`; `-` reads it from standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// How findings are printed.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    /// The broker will run on another machine: look at no file that the configuration names, and do not run the adapter.
+    #[arg(long, conflicts_with = "online")]
+    elsewhere: bool,
+    /// Ask the neighbours, too: Director, Cloud Controller and whoever else is configured. Nothing is changed there.
+    #[arg(long)]
+    online: bool,
+}
+
+impl Check {
+    /// How far the check goes.
+    pub(crate) fn reach(&self) -> Reach {
+        match (self.elsewhere, self.online) {
+            (true, _) => Reach::File,
+            (false, false) => Reach::Machine,
+            (false, true) => Reach::Neighbours,
+        }
+    }
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// A line for each, for people and editors
+    Text,
+    /// One JSON document, for programs
+    Json,
+}
+
+impl From<ReportFormat> for check::Format {
+    fn from(format: ReportFormat) -> Self {
+        match format {
+            ReportFormat::Text => Self::Text,
+            ReportFormat::Json => Self::Json,
+        }
+    }
 }
 
 /// The one flag of the Go broker.
@@ -95,6 +174,7 @@ mod tests {
     fn the_go_brokers_command_line_still_works() {
         let expected = Command::Serve {
             config: "b.yml".into(),
+            log_filter: None,
         };
         for words in [
             &["serve", "--config", "b.yml"][..],

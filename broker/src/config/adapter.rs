@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::section::Section;
+use super::section::{Paths, Section};
 
 /// The service adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,15 +68,17 @@ pub(super) fn read(
         .into_iter()
         .map(|found| found.value)
         .collect();
-    // Only the release's bpm configuration needs it.
-    section.ignore(&["mount_paths"]);
     section.remark_unknown_keys();
     let path = path?;
     // An adapter is started elsewhere than the broker.
     let Ok(program) = std::path::absolute(&path.value) else {
         return section.refuse_value(&path, "is no path; give an executable file");
     };
-    match unusable(&program) {
+    let unusable = match section.paths() {
+        Paths::OfThisMachine => unusable(&program),
+        Paths::OfAnother => None,
+    };
+    match unusable {
         None => Some(Adapter {
             path: program,
             environment,

@@ -3,6 +3,7 @@
 use secrecy::SecretString;
 
 use super::{
+    address::{self, Address},
     client_credentials::{self, ClientCredentials},
     section::Section,
 };
@@ -11,7 +12,7 @@ use super::{
 #[derive(Debug)]
 pub struct Bosh {
     /// Host and port; the scheme is always https, the port 25555 unless given.
-    pub url: String,
+    pub url: Address,
     /// The only trust root for Director and BOSH UAA when present, else the operating system's.
     pub root_ca_cert: Option<String>,
     /// How to authenticate.
@@ -38,7 +39,8 @@ pub enum DirectorCredentials {
 }
 
 pub(super) fn read(section: &Section<'_>) -> Option<Bosh> {
-    let url = section.required_text(
+    let url = address::of_the_director(
+        section,
         "url",
         "the address of the Director, such as `https://10.0.0.6:25555`",
     );
@@ -46,7 +48,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Bosh> {
     let credentials = credentials(&section.section("authentication"));
     section.remark_unknown_keys();
     Some(Bosh {
-        url: url?.value,
+        url: url?,
         root_ca_cert,
         credentials: credentials?,
     })
@@ -78,14 +80,15 @@ fn credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
 fn uaa_credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
     let client = section.section("client_credentials");
     let user = section.section("user_credentials");
-    // The Director names its UAA itself.
-    section.ignore(&["url"]);
     section.remark_unknown_keys();
     if user.holds_a_value() {
-        return section.refuse(
+        section.refuse::<()>(
             "user_credentials",
             "cannot be used for a Director; give `client_credentials` with a client of its UAA",
         );
+        if !client.holds_a_value() {
+            return None;
+        }
     }
     let ClientCredentials {
         client_id,

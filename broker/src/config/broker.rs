@@ -10,7 +10,11 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::{problems::Faulty, section::Section};
+use super::{
+    problems::Faulty,
+    section::Section,
+    timings::{self, Timings},
+};
 
 /// How the broker listens, stops and treats its requests.
 #[derive(Debug)]
@@ -33,6 +37,10 @@ pub struct Broker {
     pub instance_fetching: InstanceFetching,
     /// Whether an order has to say for which organization and space it is.
     pub organization_and_space: OrganizationAndSpace,
+    /// Whether collectors of telemetry are told how many instances there are.
+    pub usage_reports: UsageReporting,
+    /// Whether backup agents may bind.
+    pub backup_agent_bindings: BackupAgentBindings,
     /// Whether a name is printed at start-up.
     pub startup_banner: bool,
     /// Every duration and ceiling that is not fixed by a protocol.
@@ -111,6 +119,24 @@ pub enum OrganizationAndSpace {
     Optional,
 }
 
+/// Whether collectors of telemetry are told how many instances there are (`broker.enable_telemetry`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsageReporting {
+    /// At the start, and when an operation has ended.
+    On,
+    /// Never.
+    Off,
+}
+
+/// Whether backup agents may bind (`broker.support_backup_agent_binding`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackupAgentBindings {
+    /// The adapter is asked; it may answer with a `backup_agent_url`.
+    Supported,
+    /// A request for one is refused.
+    Refused,
+}
+
 /// How much of an error platform users see (`broker.expose_operational_errors`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorDetail {
@@ -118,61 +144,6 @@ pub enum ErrorDetail {
     Hidden,
     /// The cause as well.
     Exposed,
-}
-
-/// Every duration and ceiling that is not fixed by a protocol, in one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timings {
-    /// What a request has from its arrival to its answer. The platform gives up after 60 s.
-    pub request_budget: Duration,
-    /// What has to be left when work is handed over: for the hand-over itself, and to look for a lost answer.
-    pub submission_reserve: Duration,
-    /// The first pause of a driver between two looks at a task.
-    pub first_look: Duration,
-    /// The longest pause of a driver between two looks at a task.
-    pub longest_look: Duration,
-    /// How long a driver waits for one answer of the Director.
-    pub driver_call: Duration,
-    /// The first pause of a driver after a call that failed.
-    pub first_retry: Duration,
-    /// The longest pause of a driver after a call that failed.
-    pub longest_retry: Duration,
-    /// How long a lost answer to a submission is looked for among the Director's tasks.
-    pub lost_answer: Duration,
-    /// What taking back may cost beyond the request's own time.
-    pub taking_back: Duration,
-    /// How long an ended operation is remembered here; afterwards its marker tells.
-    pub remembered: Duration,
-    /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `remembered`: orders under
-    /// ids that are not known yet are remembered here until those are learned.
-    pub plans_believed: Duration,
-    /// How long each neighbour may take at start-up.
-    pub start_up: Duration,
-    /// How many adapter processes run at once; more wait their turn.
-    pub adapter_processes: usize,
-    /// How many submissions to the Director are under way at once; more wait their turn.
-    pub submissions: usize,
-}
-
-impl Default for Timings {
-    fn default() -> Self {
-        Self {
-            request_budget: Duration::from_secs(55),
-            submission_reserve: Duration::from_secs(15),
-            first_look: Duration::from_millis(250),
-            longest_look: Duration::from_secs(5),
-            driver_call: Duration::from_secs(30),
-            first_retry: Duration::from_millis(500),
-            longest_retry: Duration::from_secs(30),
-            lost_answer: Duration::from_secs(10),
-            taking_back: Duration::from_secs(4),
-            remembered: Duration::from_hours(1),
-            plans_believed: Duration::from_mins(10),
-            start_up: Duration::from_secs(30),
-            adapter_processes: 64,
-            submissions: 16,
-        }
-    }
 }
 
 /// Absent means what the release's job specification says (`spec/contracts/config-and-release.md` §1.2).
@@ -189,8 +160,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
     );
     let tls = tls(&section.section("tls"));
     let shutdown_timeout = shutdown_timeout(section);
-    let timings = timings(&section.section("timings"));
-    refuse_what_is_not_offered(section);
+    let timings = timings::read(&section.section("timings"));
     let bosh_configs = if section.flag("disable_bosh_configs", false) {
         BoshConfigs::Disabled
     } else {
@@ -216,12 +186,17 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
     } else {
         OrganizationAndSpace::Optional
     };
+    let usage_reports = if section.flag("enable_telemetry", false) {
+        UsageReporting::On
+    } else {
+        UsageReporting::Off
+    };
+    let backup_agent_bindings = if section.flag("support_backup_agent_binding", false) {
+        BackupAgentBindings::Supported
+    } else {
+        BackupAgentBindings::Refused
+    };
     let startup_banner = section.flag("startup_banner", false);
-    section.ignore(&[
-        "disable_cf_startup_checks",
-        "disable_ssl_cert_verification",
-        "enable_optimised_upgrades",
-    ]);
     section.remark_unknown_keys();
 
     Some(Broker {
@@ -234,6 +209,8 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
         pending_changes,
         instance_fetching,
         organization_and_space,
+        usage_reports,
+        backup_agent_bindings,
         startup_banner,
         timings: timings?,
     })
@@ -269,10 +246,20 @@ fn address(section: &Section<'_>) -> Option<IpAddr> {
     }
 }
 
-fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
+pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
     let certificate = section.text("cert_file");
     let key = section.text("key_file");
     section.remark_unknown_keys();
+    let mut are_paths = true;
+    for file in [&certificate, &key].into_iter().flatten() {
+        if is_content(&file.value) {
+            section.refuse_value::<(), _>(file, "holds the PEM itself; give the path of a file");
+            are_paths = false;
+        }
+    }
+    if !are_paths {
+        return Err(Faulty);
+    }
     match (certificate, key) {
         (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
             certificate: certificate.value.into(),
@@ -294,81 +281,13 @@ fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
     }
 }
 
+/// What a file should hold stands in the place of its path. It is a secret, so that it is never quoted.
+fn is_content(path: &str) -> bool {
+    path.contains(['\n', '\r']) || path.contains("-----BEGIN")
+}
+
 fn shutdown_timeout(section: &Section<'_>) -> Option<Duration> {
-    let Some(found) = section.number("shutdown_timeout_in_seconds") else {
-        return Some(DEFAULT_SHUTDOWN_TIMEOUT);
-    };
-    match u64::try_from(found.value) {
-        Ok(seconds) if seconds <= 3600 => Some(Duration::from_secs(seconds)),
-        _ => section.refuse_value(
-            &found,
-            format!("is {}; give 0 to 3600 seconds", found.value),
-        ),
-    }
-}
-
-fn timings(section: &Section<'_>) -> Option<Timings> {
-    let mut timings = Timings::default();
-    let budget = section.number("request_budget_in_seconds");
-    let processes = section.number("adapter_processes");
-    let lost_answer = section.number("lost_answer_in_seconds");
-    section.remark_unknown_keys();
-    if let Some(found) = budget {
-        match u64::try_from(found.value) {
-            Ok(seconds @ 1..=55) => timings.request_budget = Duration::from_secs(seconds),
-            _ => {
-                return section.refuse_value(
-                    &found,
-                    format!(
-                        "is {}; give 1 to 55 seconds, for the platform gives up after 60",
-                        found.value
-                    ),
-                );
-            }
-        }
-    }
-    if let Some(found) = processes {
-        match usize::try_from(found.value) {
-            Ok(count @ 1..=1024) => timings.adapter_processes = count,
-            _ => {
-                return section.refuse_value(&found, format!("is {}; give 1 to 1024", found.value));
-            }
-        }
-    }
-    if let Some(found) = lost_answer {
-        match u64::try_from(found.value) {
-            Ok(seconds @ 1..=60) => timings.lost_answer = Duration::from_secs(seconds),
-            _ => {
-                return section
-                    .refuse_value(&found, format!("is {}; give 1 to 60 seconds", found.value));
-            }
-        }
-    }
-    timings.submission_reserve = timings.submission_reserve.min(timings.request_budget / 4);
-    Some(timings)
-}
-
-/// Switches of the Go broker whose features are not there yet.
-fn refuse_what_is_not_offered(section: &Section<'_>) {
-    for (key, offered, what) in [
-        ("enable_secure_manifests", false, "secure manifests"),
-        ("enable_telemetry", false, "telemetry"),
-        (
-            "support_backup_agent_binding",
-            false,
-            "backup agent bindings",
-        ),
-    ] {
-        if let Some(found) = section.optional_flag(key)
-            && found.value != offered
-        {
-            section.refuse_value::<(), _>(
-                &found,
-                format!(
-                    "is {}; this version does not offer {what}, give `{offered}`",
-                    found.value
-                ),
-            );
-        }
-    }
+    let given = section.number_within("shutdown_timeout_in_seconds", " seconds");
+    let given = given.ok()?.map(Duration::from_secs);
+    Some(given.unwrap_or(DEFAULT_SHUTDOWN_TIMEOUT))
 }

@@ -1,6 +1,6 @@
 //! The section `service_catalog`: what is offered in the marketplace.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use super::{
     plan::{self, MaintenanceInfo, Plan},
     platform_limits,
     problems::Faulty,
-    section::Section,
+    section::{Found, Section, distinct},
 };
 use crate::ids::{OfferingId, PlanId};
 
@@ -24,6 +24,8 @@ pub struct Offering {
     pub description: String,
     /// Whether instances can be bound, unless a plan says otherwise.
     pub bindable: bool,
+    /// Whether platforms may ask what a binding is (a key of our own; needs the runtime CredHub).
+    pub bindings_retrievable: bool,
     /// Whether an instance may change its plan.
     pub plan_updatable: bool,
     /// Free words.
@@ -100,22 +102,35 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
     let dashboard_client = dashboard_client(&section.section("dashboard_client"));
     let global_quotas = global_quotas(&section.section("global_quotas"));
     let plans = plans(section, &global);
-    let offering = Offering {
+    let bindable = section.flag("bindable", false);
+    let bindings_retrievable = section.flag("bindings_retrievable", false);
+    let plan_updatable = section.flag("plan_updatable", false);
+    for key in ["bindable", "plan_updatable"] {
+        if !section.is_there(key) {
+            section.remark(
+                key,
+                "is missing and counts as `false`; say `true` or `false`",
+            );
+        }
+    }
+    let global_properties = section.free_map("global_properties");
+    section.remark_unknown_keys();
+    // Everything has been read: no fault hides another.
+    Some(Offering {
         id: id?.value.into(),
         name: name?.value,
         description: description?.value,
-        bindable: section.flag("bindable", false),
-        plan_updatable: section.flag("plan_updatable", false),
+        bindable,
+        bindings_retrievable,
+        plan_updatable,
         tags: tags?,
         requires: requires?,
         metadata,
         dashboard_client: dashboard_client.ok()?,
-        global_properties: section.free_map("global_properties"),
+        global_properties,
         global_quotas: global_quotas?,
         plans: plans?,
-    };
-    section.remark_unknown_keys();
-    Some(offering)
+    })
 }
 
 fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
@@ -127,28 +142,29 @@ fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
         .iter()
         .map(|section| plan::read(section, global))
         .collect();
-    let mut ids = BTreeSet::new();
-    let mut names = BTreeSet::new();
-    let mut unique = true;
-    for (section, plan) in sections.iter().zip(&plans) {
-        let Some(plan) = plan else { continue };
-        if !ids.insert(plan.id.clone()) {
-            section.refuse::<()>(
-                "plan_id",
-                format!("is `{}` a second time; each plan has its own", plan.id),
-            );
-            unique = false;
-        }
-        if !names.insert(plan.name.clone()) {
-            section.refuse::<()>(
-                "name",
-                format!("is `{}` a second time; each plan has its own", plan.name),
-            );
-            unique = false;
-        }
-    }
+    let ids = distinct(&sections, "plan_id", "each plan has its own");
+    let names = distinct(&sections, "name", "each plan has its own");
     let plans = plans.into_iter().collect::<Option<Vec<_>>>()?;
-    unique.then_some(plans)
+    ids.and(names).map(|()| plans)
+}
+
+/// The first limit of the file, whatever else is wrong with the catalog.
+pub(super) fn first_limit(section: &Section<'_>) -> Option<Found<()>> {
+    let global = section.section("global_quotas");
+    let resources = global.named_sections("resources");
+    let instances =
+        |quotas: &Section<'_>| quotas.number("service_instance_limit").map(Found::place);
+    let of_plan = |plan: &Section<'_>| {
+        let quotas = plan.section("quotas");
+        let limits = quotas.named_sections("resources");
+        let mut limits = limits
+            .iter()
+            .filter_map(|(_, resource)| resource.number("limit"));
+        instances(&quotas).or_else(|| limits.find(|limit| limit.value > 0).map(Found::place))
+    };
+    instances(&global)
+        .or_else(|| resources.first().map(|(_, resource)| resource.here()))
+        .or_else(|| section.sections("plans").iter().find_map(of_plan))
 }
 
 /// The marketplace's spelling of the keys (`spec/contracts/broker-behaviour.md` §3.2). Additional keys pass through and win.
@@ -197,19 +213,19 @@ fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, Fa
 
 fn global_quotas(section: &Section<'_>) -> Option<GlobalQuotas> {
     let service_instances = plan::limit(section, "service_instance_limit");
-    let mut resources = BTreeMap::new();
-    for (name, resource) in section.named_sections("resources") {
-        // A missing limit blocks every plan with a cost, as with the Go broker.
-        let limit = plan::limit(&resource, "limit").ok()?.unwrap_or(0);
-        resource.ignore(&["cost"]);
-        resource.remark_unknown_keys();
-        resources.insert(name, limit);
-    }
-    // The release's template turns it into `resources`.
-    section.ignore(&["resource_limits"]);
+    let resources: Vec<_> = section
+        .named_sections("resources")
+        .into_iter()
+        .map(|(name, resource)| {
+            let limit = plan::limit(&resource, "limit");
+            resource.remark_unknown_keys();
+            // A missing limit blocks every plan with a cost, as with the Go broker.
+            Some((name, limit.ok()?.unwrap_or(0)))
+        })
+        .collect();
     section.remark_unknown_keys();
     Some(GlobalQuotas {
         service_instances: service_instances.ok()?,
-        resources,
+        resources: resources.into_iter().collect::<Option<_>>()?,
     })
 }

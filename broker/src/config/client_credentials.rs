@@ -18,7 +18,6 @@ pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<ClientCredentia
     let secret = section.text("secret");
     let client_secret = match secret {
         Some(secret) if !section.has_value("client_secret") => {
-            section.ignore(&["client_secret"]);
             section.remark_value(
                 &secret,
                 "is read as `client_secret`; spell it so, for that is the key's name",

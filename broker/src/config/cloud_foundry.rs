@@ -3,7 +3,9 @@
 use secrecy::SecretString;
 
 use super::{
+    address::{self, Address},
     client_credentials::{self, ClientCredentials},
+    client_definition::{self, ClientDefinition},
     problems::Faulty,
     section::Section,
 };
@@ -12,15 +14,17 @@ use super::{
 #[derive(Debug)]
 pub struct CloudFoundry {
     /// The Cloud Controller's address.
-    pub url: String,
+    pub url: Address,
     /// A trust root beside the operating system's.
     pub root_ca_cert: Option<String>,
-    /// Whether certificates of Cloud Controller and UAA are verified.
+    /// Whether certificates of Cloud Controller and UAA are verified, the UAA's as an authority over clients included.
     pub verification: Verification,
     /// The UAA's address.
-    pub uaa_url: String,
+    pub uaa_url: Address,
     /// How to authenticate.
     pub credentials: PlatformCredentials,
+    /// What the UAA client of each service instance is made of; instances have none without.
+    pub client_definition: Option<ClientDefinition>,
     /// Whether it is looked at before the first request is taken.
     pub checks: CloudFoundryChecks,
 }
@@ -39,7 +43,7 @@ pub enum CloudFoundryChecks {
 pub enum Verification {
     /// As it should be.
     On,
-    /// `broker.disable_ssl_cert_verification` is set; the log says so loudly.
+    /// A switch is set; the log says so loudly.
     Off,
 }
 
@@ -78,6 +82,10 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
     }
     if checks == CloudFoundryChecks::Skipped && !is_complete(&section) {
         if section.holds_a_value() {
+            client_definition::remark_unused(
+                &section.section("uaa"),
+                "`cf` is not complete; complete it",
+            );
             section.remark_here(
                 "is not complete, and not used because `broker.disable_cf_startup_checks` is set; give `url`, `uaa.url` and \
                  credentials, or remove it",
@@ -85,7 +93,11 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
         }
         return Ok(None);
     }
-    let verification = if broker.flag("disable_ssl_cert_verification", false) {
+    // The Go broker let each of the two hold for some calls (`spec/contracts/broker-behaviour.md` §9.37). Both are read,
+    // so that both are held against their type.
+    let switches =
+        [&broker, &section].map(|section| section.flag("disable_ssl_cert_verification", false));
+    let verification = if switches.contains(&true) {
         Verification::Off
     } else {
         Verification::On
@@ -112,33 +124,38 @@ fn cloud_foundry(
     verification: Verification,
     checks: CloudFoundryChecks,
 ) -> Option<CloudFoundry> {
-    let url = section.required_text(
+    let url = address::required(
+        section,
         "url",
         "the address of the Cloud Controller, such as `https://api.example.com`",
     );
     let root_ca_cert = section.text("root_ca_cert").map(|found| found.value);
     let uaa = section.section("uaa");
-    let uaa_url = uaa.required_text(
+    let uaa_url = address::required(
+        &uaa,
         "url",
         "the address of its UAA, such as `https://uaa.example.com`",
     );
     let credentials = credentials(&uaa.section("authentication"));
-    let definition = uaa.section("client_definition");
-    if definition.holds_a_value() {
-        uaa.refuse::<()>(
-            "client_definition",
-            "is configured; this version does not offer a UAA client for each service instance, remove it",
-        );
-    }
+    let client_definition = match &credentials {
+        Some(PlatformCredentials::User { .. }) => {
+            client_definition::remark_unused(
+                &uaa,
+                "only a client may administer clients; give `authentication.client_credentials`",
+            );
+            None
+        }
+        Some(PlatformCredentials::Client { .. }) | None => client_definition::read(&uaa),
+    };
     uaa.remark_unknown_keys();
-    section.ignore(&["disable_ssl_cert_verification"]);
     section.remark_unknown_keys();
     Some(CloudFoundry {
-        url: url?.value,
+        url: url?,
         root_ca_cert,
         verification,
-        uaa_url: uaa_url?.value,
+        uaa_url: uaa_url?,
         credentials: credentials?,
+        client_definition,
         checks,
     })
 }

@@ -16,8 +16,6 @@ pub struct ServiceSoftware {
 pub(super) fn read(section: &Section<'_>) -> Option<ServiceSoftware> {
     let releases: Vec<_> = section.sections("releases").iter().map(release).collect();
     let stemcells: Vec<_> = section.sections("stemcells").iter().map(stemcell).collect();
-    // The release's template turns it into `stemcells` and leaves a null behind.
-    section.ignore(&["stemcell"]);
     section.remark_unknown_keys();
     if releases.is_empty() {
         section.refuse::<()>(
@@ -40,11 +38,17 @@ fn release(section: &Section<'_>) -> Option<ServiceRelease> {
         section,
         section.required_text("version", "an exact version"),
     );
-    let jobs = section
+    let jobs: Vec<String> = section
         .texts("jobs")
         .into_iter()
         .map(|found| found.value)
         .collect();
+    if jobs.is_empty() {
+        section.remark(
+            "jobs",
+            "is empty, which the release refuses; give the jobs that the adapter uses",
+        );
+    }
     section.remark_unknown_keys();
     Some(ServiceRelease::new(name?.value, version?, jobs))
 }
@@ -56,7 +60,6 @@ fn stemcell(section: &Section<'_>) -> Option<Stemcell> {
         section,
         section.required_text("version", "an exact version"),
     );
-    section.ignore(&["alias"]);
     section.remark_unknown_keys();
     let mut stemcell = Stemcell::new(os?.value, version?);
     stemcell.name = name;

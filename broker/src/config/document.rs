@@ -35,14 +35,29 @@ pub(super) struct Document {
     pub(super) root: Located,
 }
 
+/// Tells nothing: the file has passwords in it.
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document").finish_non_exhaustive()
+    }
+}
+
 impl Document {
-    /// Parses the first document of `source`. An empty source is an empty map.
+    /// Parses the first document of `source`. An empty source is null.
     pub(super) fn parse(source: &str) -> Result<Self, yaml::Error> {
         let root = yaml::from_str::<Located>(source)?;
         Ok(Self {
             source: source.chars().collect(),
             root,
         })
+    }
+
+    /// What the file is in words, if it is no map.
+    pub(super) fn is_no_map(&self) -> Option<&'static str> {
+        match &self.root.value {
+            Node::Map(_) => None,
+            other => Some(other.kind()),
+        }
     }
 
     /// The spelling of a scalar: `1.10` stays `1.10`, `yes` stays `yes` (`spec/contracts/config-and-release.md` §1.1).
@@ -58,6 +73,31 @@ impl Document {
             }
             Node::List(_) | Node::Map(_) => None,
         }
+    }
+}
+
+impl Document {
+    /// Where the value of a key such as `service_catalog.plans[0].name` stands, or the nearest section around it.
+    pub(super) fn nearest(&self, key: &str) -> Place {
+        let mut node = &self.root;
+        for name in key.split(['.', '[']) {
+            let below = match (&node.value, name.strip_suffix(']')) {
+                (Node::List(items), Some(index)) => {
+                    index.parse().ok().and_then(|index: usize| items.get(index))
+                }
+                (Node::Map(entries), None) => entries
+                    .iter()
+                    .rev()
+                    .find(|(found, _)| found.value == name)
+                    .map(|(_, value)| value),
+                _ => None,
+            };
+            match below {
+                Some(below) => node = below,
+                None => break,
+            }
+        }
+        place(node)
     }
 }
 

@@ -6,39 +6,55 @@
 //! of our own (`docs/architecture.md`, "Keys of our own") are ignored by the Go broker.
 
 mod adapter;
+mod address;
 mod bosh;
 mod broker;
 mod catalog;
 mod client_credentials;
+mod client_definition;
 mod cloud_foundry;
+mod credhub;
 mod deployment;
+mod dns_binding;
 mod document;
+mod inspection;
+mod keys;
 mod plan;
 mod platform_limits;
 mod problems;
+mod runtime_credhub;
+mod schema;
 mod section;
 mod service_instances_api;
+mod timings;
 
 use std::{collections::BTreeSet, fs, io, path::Path, sync::Arc};
 
 use odb_adapter_sdk::protocol::LifecycleErrands;
 
-use document::{Document, Place};
-use problems::Problems;
-use section::{Context, Section};
+use section::Section;
 
 pub use adapter::{Adapter, AdapterForm, PlanSchemaSupport};
+pub use address::Address;
 pub use bosh::{Bosh, DirectorCredentials};
 pub use broker::{
-    BasicCredentials, BoshConfigs, Broker, ErrorDetail, InstanceFetching, OrganizationAndSpace,
-    PendingChanges, Timings, TlsFiles,
+    BackupAgentBindings, BasicCredentials, BoshConfigs, Broker, ErrorDetail, InstanceFetching,
+    OrganizationAndSpace, PendingChanges, TlsFiles, UsageReporting,
 };
 pub use catalog::{DashboardClient, GlobalQuotas, Offering};
+pub use client_definition::ClientDefinition;
 pub use cloud_foundry::{CloudFoundry, CloudFoundryChecks, PlatformCredentials, Verification};
+pub use credhub::CredHubAccess;
 pub use deployment::ServiceSoftware;
+pub use dns_binding::DnsBinding;
+pub use inspection::{CertificateText, Inspection};
 pub use plan::{MaintenanceInfo, Plan, PlanQuotas, ResourceQuota};
 pub use problems::{InvalidConfig, Problem};
+pub use runtime_credhub::RuntimeCredHub;
+pub use schema::json_schema;
+pub use section::Paths;
 pub use service_instances_api::ServiceInstancesApi;
+pub use timings::Timings;
 
 /// Everything the broker has been told. Every value has been checked.
 #[derive(Debug)]
@@ -47,10 +63,14 @@ pub struct Config {
     pub broker: Broker,
     /// The Director.
     pub bosh: Bosh,
+    /// The Director's CredHub, where secure manifests are on (`broker.enable_secure_manifests`).
+    pub bosh_credhub: Option<CredHubAccess>,
     /// The Cloud Controller; may be absent where `broker.disable_cf_startup_checks` or `service_instances_api` is set.
     pub cloud_foundry: Option<CloudFoundry>,
     /// Who lists the service instances where no Cloud Controller does.
     pub service_instances_api: Option<ServiceInstancesApi>,
+    /// The CredHub of applications, where it keeps the credentials of bindings.
+    pub runtime_credhub: Option<RuntimeCredHub>,
     /// The service adapter.
     pub adapter: Adapter,
     /// The releases and stemcells that adapters build manifests from.
@@ -97,86 +117,99 @@ impl Config {
 
     /// Checks the text of a configuration. `file` is what refusals call it.
     pub fn parse(file: &Path, source: &str) -> Result<Loaded, InvalidConfig> {
-        let problems = Problems::of(file);
-        let config = match Document::parse(source) {
-            Ok(document) => {
-                let context = Context {
-                    document: &document,
-                    problems: &problems,
-                };
-                read(&Section::root(context))
-            }
-            Err(error) => {
-                let place = Place {
-                    line: error.line().unwrap_or_default(),
-                    column: error.column().unwrap_or_default(),
-                };
-                problems.refuse(
-                    place,
-                    "",
-                    format!("the file cannot be read as YAML: {}", error.message()),
-                )
-            }
-        };
-        let (fault, remarks) = problems.into_parts();
-        match (config, fault) {
-            (Some(config), None) => Ok(Loaded { config, remarks }),
-            (_, Some(fault)) => Err(fault),
-            (None, None) => unreachable!("a reader that gives nothing has noted why"),
+        let Inspection {
+            config,
+            faults: problems,
+            remarks,
+            ..
+        } = Inspection::of(file, source, Paths::OfThisMachine);
+        match config {
+            Some(config) if problems.is_empty() => Ok(Loaded { config, remarks }),
+            _ => Err(InvalidConfig { problems, remarks }),
         }
     }
 }
 
-fn read(root: &Section<'_>) -> Option<Config> {
-    let broker = root.section("broker");
-    let adapter_support = adapter::read_support(&broker);
-    let broker = broker::read(&broker);
+/// What is wrong does not hide what is wrong elsewhere: every section is read to its end before any is missed.
+fn read(root: &Section<'_>) -> Reading {
+    let broker_section = root.section("broker");
+    let adapter_support = adapter::read_support(&broker_section);
+    let tls = broker::tls(&broker_section.section("tls"));
+    let broker = broker::read(&broker_section);
     let bosh = bosh::read(&root.section("bosh"));
+    let bosh_credhub = credhub::read_of_director(root);
     let cloud_foundry = cloud_foundry::read(root);
     let service_instances_api = service_instances_api::read(&root.section("service_instances_api"));
+    let runtime_credhub = runtime_credhub::read(&root.section("credhub"));
     let adapter = adapter::read(&root.section("service_adapter"), adapter_support);
     let software = deployment::read(&root.section("service_deployment"));
-    let offering = catalog::read(&root.section("service_catalog"));
-    refuse_what_is_not_offered(root);
+    let catalog = root.section("service_catalog");
+    let offering = catalog::read(&catalog);
     root.remark_unknown_keys();
 
-    let config = Config {
-        broker: broker?,
-        bosh: bosh?,
-        cloud_foundry: cloud_foundry.ok()?,
-        service_instances_api,
-        adapter: adapter?,
-        software: software?,
-        offering: Arc::new(offering?),
+    if let Some(adapter) = &adapter {
+        dns_binding::refuse_in_arguments(&catalog, adapter.form);
+        if let Ok(Some(cf)) = &cloud_foundry {
+            remark_untold_clients(root, cf, adapter.form);
+        }
+    }
+    let has_cloud_foundry = !matches!(cloud_foundry, Ok(None));
+    let is_listed_elsewhere = root.section("service_instances_api").has_value("url");
+    if !has_cloud_foundry
+        && !is_listed_elsewhere
+        && let Some(limit) = catalog::first_limit(&catalog)
+    {
+        root.refuse_value::<(), _>(
+            &limit,
+            "cannot be enforced without somebody to count at; configure `cf` or `service_instances_api`, or remove all quotas",
+        );
+    }
+    if has_cloud_foundry && service_instances_api.is_some() {
+        root.section("service_instances_api").remark_here(
+            "stands beside `cf`, where quotas are counted; remove it, for its list is not asked for",
+        );
+    }
+    if let (Some(software), Some(offering)) = (&software, &offering) {
+        remark_unknown_errands(&catalog, software, offering);
+    }
+    if let (Ok(credhub), Some(offering)) = (&runtime_credhub, &offering) {
+        runtime_credhub::check_catalog(credhub.as_ref(), &catalog, offering);
+    }
+    let complete = || {
+        Some(Config {
+            broker: broker?,
+            bosh: bosh?,
+            bosh_credhub: bosh_credhub.ok()?,
+            cloud_foundry: cloud_foundry.ok()?,
+            service_instances_api,
+            runtime_credhub: runtime_credhub.ok()?,
+            adapter: adapter?,
+            software: software?,
+            offering: Arc::new(offering?),
+        })
     };
-    let has_source = config.cloud_foundry.is_some() || config.service_instances_api.is_some();
-    if config.offering.has_quotas() && !has_source {
-        return root.refuse(
-            "service_catalog",
-            "has quotas, which cannot be enforced without somebody to count at; configure `cf` or `service_instances_api`, or \
-             remove the quotas",
-        );
+    Reading {
+        tls: tls.ok().flatten(),
+        config: complete(),
     }
-    if config.cloud_foundry.is_some() && config.service_instances_api.is_some() {
-        root.remark(
-            "service_instances_api",
-            "stands beside `cf`, where quotas are counted; its list is not asked for",
-        );
-    }
-    remark_unknown_errands(root, &config);
-    Some(config)
+}
+
+/// What could be read, whatever else is wrong.
+#[derive(Default)]
+struct Reading {
+    tls: Option<TlsFiles>,
+    config: Option<Config>,
 }
 
 /// An errand that is not in the manifest fails each order after its deployment. Adapters may add some of their own, so
 /// that an unknown name is odd and not wrong.
-fn remark_unknown_errands(root: &Section<'_>, config: &Config) {
-    let jobs: BTreeSet<&str> = config
-        .software
+fn remark_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offering: &Offering) {
+    let jobs: BTreeSet<&str> = software
         .releases
         .iter()
         .flat_map(|release| release.jobs.iter().map(String::as_str))
         .collect();
-    for plan in &config.offering.plans {
+    for (section, plan) in catalog.sections("plans").iter().zip(&offering.plans) {
         let LifecycleErrands {
             post_deploy,
             pre_delete,
@@ -189,26 +222,23 @@ fn remark_unknown_errands(root: &Section<'_>, config: &Config) {
                 .any(|group| group.name == errand.name);
             if !is_group && !jobs.contains(errand.name.as_str()) {
                 let text = format!(
-                    "has plan `{}` with the lifecycle errand `{}`, which is neither an instance group of the plan nor a job of \
-                     a release; is that its name?",
-                    plan.name, errand.name
+                    "has the errand `{}`, which is neither an instance group of the plan nor a job of a release; is that its name?",
+                    errand.name
                 );
-                root.remark("service_catalog.plans", text);
+                section.section("lifecycle_errands").remark_here(text);
             }
         }
     }
 }
 
-/// Features of the Go broker that are not there yet are refused by name: running without them in silence would break promises.
-fn refuse_what_is_not_offered(root: &Section<'_>) {
-    if root.section("credhub").holds_a_value() {
-        root.refuse::<()>(
-            "credhub",
-            "is configured; this version does not offer binding credentials in the runtime CredHub, remove the section",
+/// Clients that no adapter hears of are of no use.
+fn remark_untold_clients(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm) {
+    if cf.client_definition.is_some() && form == AdapterForm::Arguments {
+        let uaa = root.section("cf").section("uaa");
+        uaa.section("client_definition").remark_here(
+            "gives each instance a UAA client of which its adapter is not told, because `broker.use_stdin` is off; switch it on",
         );
     }
-    // Rendered with nulls or values by the release whether or not secure manifests are on.
-    root.ignore(&["bosh_credhub"]);
 }
 
 #[cfg(test)]

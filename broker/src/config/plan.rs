@@ -8,6 +8,7 @@ use odb_adapter_sdk::protocol::{
 use serde_json::{Map, Value};
 
 use super::{
+    dns_binding::{self, DnsBinding},
     platform_limits,
     problems::Faulty,
     section::{Found, Section},
@@ -39,6 +40,8 @@ pub struct Plan {
     pub update: Option<PlanUpdate>,
     /// What runs after a deployment and before a deletion.
     pub lifecycle_errands: LifecycleErrands,
+    /// The DNS addresses that its bindings need.
+    pub dns_bindings: Vec<DnsBinding>,
     /// The version of what the plan deploys, global values included.
     pub maintenance_info: MaintenanceInfo,
 }
@@ -130,42 +133,31 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
     let maintenance_info = MaintenanceInfo::read(&section.section("maintenance_info")).over(global);
     let publishable = platform_limits::maintenance_info(section, &maintenance_info);
     let quotas = quotas(&section.section("quotas"));
-    let groups: Vec<_> = section
-        .sections("instance_groups")
-        .iter()
-        .map(instance_group)
-        .collect();
+    let groups = instance_groups(section);
     let update = update(&section.section("update"));
     let errands = lifecycle_errands(&section.section("lifecycle_errands"));
-    if section.has_value("binding_with_dns") {
-        section.refuse::<()>(
-            "binding_with_dns",
-            "is configured; this version does not offer DNS addresses in bindings, remove it",
-        );
-    }
-    let plan = Plan {
+    let dns_bindings = dns_binding::read(section);
+    let free = section.optional_flag("free").map(|found| found.value);
+    let bindable = section.optional_flag("bindable").map(|found| found.value);
+    let metadata = metadata(&section.section("metadata"));
+    let properties = section.free_map("properties");
+    section.remark_unknown_keys();
+    // Everything has been read: no fault hides another.
+    Some(Plan {
         id: id?.value.into(),
         name: name?.value,
         description: description?.value,
-        free: section.optional_flag("free").map(|found| found.value),
-        bindable: section.optional_flag("bindable").map(|found| found.value),
-        metadata: metadata(&section.section("metadata")),
+        free,
+        bindable,
+        metadata,
         quotas: quotas?,
-        properties: section.free_map("properties"),
-        instance_groups: groups.into_iter().collect::<Option<Vec<_>>>()?,
+        properties,
+        instance_groups: groups?,
         update: update.ok()?,
         lifecycle_errands: errands?,
+        dns_bindings: dns_bindings?,
         maintenance_info: publishable.map(|()| maintenance_info)?,
-    };
-    // Read by the errands and by the release's template.
-    section.ignore(&[
-        "binding_with_dns",
-        "cf_service_access",
-        "service_access_org",
-        "resource_costs",
-    ]);
-    section.remark_unknown_keys();
-    Some(plan)
+    })
 }
 
 /// Platforms refuse a whole catalog for a version that is none.
@@ -194,27 +186,47 @@ pub(super) fn limit(section: &Section<'_>, key: &'static str) -> Result<Option<u
 
 fn quotas(section: &Section<'_>) -> Option<PlanQuotas> {
     let service_instances = limit(section, "service_instance_limit");
-    let mut resources = BTreeMap::new();
-    for (name, resource) in section.named_sections("resources") {
-        let quota = ResourceQuota {
-            limit: limit(&resource, "limit").ok()?.unwrap_or(0),
-            cost: limit(&resource, "cost").ok()?.unwrap_or(0),
-        };
-        resource.remark_unknown_keys();
-        resources.insert(name, quota);
-    }
-    section.ignore(&["resource_limits"]);
+    let resources: Vec<_> = section
+        .named_sections("resources")
+        .into_iter()
+        .map(|(name, resource)| Some((name, resource_quota(&resource)?)))
+        .collect();
     section.remark_unknown_keys();
     Some(PlanQuotas {
         service_instances: service_instances.ok()?,
-        resources,
+        resources: resources.into_iter().collect::<Option<_>>()?,
     })
+}
+
+fn resource_quota(section: &Section<'_>) -> Option<ResourceQuota> {
+    let quota_limit = limit(section, "limit");
+    let cost = limit(section, "cost");
+    section.remark_unknown_keys();
+    Some(ResourceQuota {
+        limit: quota_limit.ok()?.unwrap_or(0),
+        cost: cost.ok()?.unwrap_or(0),
+    })
+}
+
+fn instance_groups(section: &Section<'_>) -> Option<Vec<PlanInstanceGroup>> {
+    let groups: Vec<_> = section
+        .sections("instance_groups")
+        .iter()
+        .map(instance_group)
+        .collect();
+    if groups.is_empty() {
+        section.remark(
+            "instance_groups",
+            "is empty, which the release refuses; give at least one",
+        );
+    }
+    groups.into_iter().collect()
 }
 
 fn instance_group(section: &Section<'_>) -> Option<PlanInstanceGroup> {
     let name = section.required_text("name", "the name of the instance group");
     let vm_type = section.required_text("vm_type", "a VM type of the cloud config");
-    let instances = instances(section);
+    let instances = vm_count(section, "instances");
     let texts = |key| -> Vec<String> {
         section
             .texts(key)
@@ -223,24 +235,40 @@ fn instance_group(section: &Section<'_>) -> Option<PlanInstanceGroup> {
             .collect()
     };
     let (networks, azs) = (texts("networks"), texts("azs"));
-    let mut group = PlanInstanceGroup::new(name?.value, vm_type?.value, instances?, networks, azs);
-    group.vm_extensions = texts("vm_extensions");
-    group.persistent_disk_type = section
-        .text("persistent_disk_type")
-        .map(|found| found.value);
-    group.lifecycle = section.text("lifecycle").map(|found| found.value);
-    group.migrated_from = section
+    for (key, is_empty) in [("networks", networks.is_empty()), ("azs", azs.is_empty())] {
+        if is_empty {
+            section.remark(
+                key,
+                "is empty, which the release refuses; give at least one",
+            );
+        }
+    }
+    let vm_extensions = texts("vm_extensions");
+    let persistent_disk_type = section.text("persistent_disk_type");
+    let lifecycle = section.text("lifecycle");
+    let migrated_from: Vec<_> = section
         .sections("migrated_from")
         .iter()
-        .filter_map(|from| from.required_text("name", "the former name of the instance group"))
-        .map(|found| MigratedFrom::new(found.value))
+        .map(former_name)
         .collect();
     section.remark_unknown_keys();
+    let mut group = PlanInstanceGroup::new(name?.value, vm_type?.value, instances?, networks, azs);
+    group.vm_extensions = vm_extensions;
+    group.persistent_disk_type = persistent_disk_type.map(|found| found.value);
+    group.lifecycle = lifecycle.map(|found| found.value);
+    group.migrated_from = migrated_from.into_iter().collect::<Option<_>>()?;
     Some(group)
 }
 
-fn instances(section: &Section<'_>) -> Option<u32> {
-    let Some(found) = section.number("instances") else {
+fn former_name(section: &Section<'_>) -> Option<MigratedFrom> {
+    let name = section.required_text("name", "the former name of the instance group");
+    section.remark_unknown_keys();
+    Some(MigratedFrom::new(name?.value))
+}
+
+/// A count of VMs; absent is none.
+fn vm_count(section: &Section<'_>, key: &'static str) -> Option<u32> {
+    let Some(found) = section.number(key) else {
         return Some(0);
     };
     match u32::try_from(found.value) {
@@ -259,25 +287,27 @@ fn update(section: &Section<'_>) -> Result<Option<PlanUpdate>, Faulty> {
 
 fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
     let max_in_flight = max_in_flight(section);
-    let canaries = match section.number("canaries") {
-        None => 0,
-        Some(found) => match u32::try_from(found.value) {
-            Ok(count) => count,
-            Err(_) => {
-                return section
-                    .refuse_value(&found, format!("is {}; give a count of VMs", found.value));
-            }
-        },
-    };
-    let mut update = PlanUpdate::new(max_in_flight?);
-    update.canaries = canaries;
-    update.canary_watch_time = text_or_empty(section, "canary_watch_time");
-    update.update_watch_time = text_or_empty(section, "update_watch_time");
-    update.serial = section.optional_flag("serial").map(|found| found.value);
-    update.initial_deploy_az_update_strategy = section
-        .text("initial_deploy_az_update_strategy")
-        .map(|found| found.value);
+    let canaries = vm_count(section, "canaries");
+    let canary_watch_time = text_or_empty(section, "canary_watch_time");
+    let update_watch_time = text_or_empty(section, "update_watch_time");
+    let serial = section.optional_flag("serial").map(|found| found.value);
+    let strategy = section.text("initial_deploy_az_update_strategy");
+    if let Some(found) = &strategy
+        && !["serial", "parallel"].contains(&found.value.as_str())
+    {
+        let text = format!(
+            "is `{}`; Directors know `serial` and `parallel`",
+            found.value
+        );
+        section.remark_value(found, text);
+    }
     section.remark_unknown_keys();
+    let mut update = PlanUpdate::new(max_in_flight?);
+    update.canaries = canaries?;
+    update.canary_watch_time = canary_watch_time;
+    update.update_watch_time = update_watch_time;
+    update.serial = serial;
+    update.initial_deploy_az_update_strategy = strategy.map(|found| found.value);
     Some(update)
 }
 
@@ -358,7 +388,9 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
         .iter()
         .map(|cost| {
             let unit = text_or_empty(cost, "unit");
-            serde_json::json!({ "amount": cost.free_map("amount"), "unit": unit })
+            let amount = cost.amounts("amount");
+            cost.remark_unknown_keys();
+            serde_json::json!({ "amount": amount, "unit": unit })
         })
         .collect();
     if !costs.is_empty() {

@@ -17,17 +17,64 @@ pub struct Problem {
     text: String,
 }
 
+impl Problem {
+    /// A problem of the file as a whole.
+    pub fn of_file(file: &Path, text: String) -> Self {
+        Self {
+            file: file.to_owned(),
+            place: None,
+            key: String::new(),
+            text,
+        }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Line and column, both counted from one, where they are known.
+    pub fn place(&self) -> Option<(u64, u64)> {
+        self.place.map(|place| (place.line, place.column))
+    }
+
+    /// The full name of the key; empty for the file as a whole.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The key, what is wrong and what would be right.
+    pub fn sentence(&self) -> String {
+        if self.key.is_empty() {
+            self.text.clone()
+        } else {
+            format!("`{}` {}", self.key, self.text)
+        }
+    }
+
+    /// What is wrong, as the rest of a sentence that begins with the key.
+    pub fn wrong(&self) -> &str {
+        self.halves().0
+    }
+
+    /// What would be right; empty where that goes without saying.
+    pub fn right(&self) -> &str {
+        self.halves().1
+    }
+
+    /// The remedy comes last. What is wrong may quote a semicolon of the file, the remedy has none.
+    fn halves(&self) -> (&str, &str) {
+        self.text.rsplit_once("; ").unwrap_or((&self.text, ""))
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.file.display())?;
         if let Some(place) = self.place {
             write!(f, "{}:{}:", place.line, place.column)?;
         }
-        if self.key.is_empty() {
-            write!(f, " {}", self.text)
-        } else {
-            write!(f, " `{}` {}", self.key, self.text)
-        }
+        write!(f, " {}", self.sentence())
     }
 }
 
@@ -89,17 +136,13 @@ impl Problems {
             .push(self.problem(place, key, text.into()));
     }
 
-    /// The faults (if any) and the remarks.
-    pub(super) fn into_parts(self) -> (Option<InvalidConfig>, Vec<Problem>) {
-        let (problems, remarks) = (self.refusals.into_inner(), self.remarks.into_inner());
-        if problems.is_empty() {
-            (None, remarks)
-        } else {
-            (Some(InvalidConfig { problems, remarks }), Vec::new())
-        }
+    /// The faults and the remarks.
+    pub(super) fn into_parts(self) -> (Vec<Problem>, Vec<Problem>) {
+        (self.refusals.into_inner(), self.remarks.into_inner())
     }
 
-    fn problem(&self, place: Place, key: &str, text: String) -> Problem {
+    /// A problem that is found later, when the file has been read.
+    pub(super) fn problem(&self, place: Place, key: &str, text: String) -> Problem {
         Problem {
             file: self.file.clone(),
             place: (place != Place::default()).then_some(place),

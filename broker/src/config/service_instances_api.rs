@@ -2,7 +2,11 @@
 
 use secrecy::SecretString;
 
-use super::{Verification, section::Section};
+use super::{
+    Verification,
+    address::{self, Address},
+    section::Section,
+};
 
 /// Who lists the service instances.
 ///
@@ -11,7 +15,7 @@ use super::{Verification, section::Section};
 #[derive(Debug)]
 pub struct ServiceInstancesApi {
     /// Where the list is.
-    pub url: String,
+    pub url: Address,
     /// A trust root beside the operating system's.
     pub root_ca_cert: Option<String>,
     /// Whether its certificate is verified.
@@ -48,7 +52,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<ServiceInstancesApi> {
         return None;
     };
     Some(ServiceInstancesApi {
-        url: url.value,
+        url: address::of(section, url)?,
         root_ca_cert: root_ca_cert.map(|found| found.value),
         verification,
         username: username.map(|found| found.value).unwrap_or_default(),

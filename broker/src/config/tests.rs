@@ -1,8 +1,13 @@
 use std::path::Path;
 
+use odb_platform::director::{AddressFilter, InstanceHealth};
 use secrecy::ExposeSecret;
 
 use super::*;
+
+mod addresses;
+mod client_definition;
+mod slips;
 
 /// A configuration that needs nothing but an executable, which the test's own is.
 fn minimal() -> String {
@@ -145,7 +150,7 @@ fn a_refusal_never_quotes_a_secret() {
         minimal().replace("hunter2-cf}", "hunter2-cf"),
     ] {
         let told = problems(&broken).join("\n");
-        assert!(!told.contains("hunter2"), "{told}");
+        assert!(!told.contains("hunter2") && !told.contains("zq"), "{told}");
     }
 }
 
@@ -175,20 +180,117 @@ fn a_rendered_file_with_nulls_everywhere_is_accepted() {
     assert!(!loaded.config.offering.has_quotas());
 }
 
+/// A configuration with secure manifests.
+fn with_secure_manifests() -> String {
+    minimal()
+        .replace(
+            "  username: broker",
+            "  username: broker\n  enable_secure_manifests: true",
+        )
+        .replace(
+            "service_adapter:\n",
+            "bosh_credhub:
+  url: https://director.example:8844
+  root_ca_cert: of CredHub
+  authentication:
+    uaa:
+      client_credentials: {client_id: secrets, client_secret: hunter2-credhub}
+service_adapter:\n",
+        )
+}
+
 #[test]
-fn features_that_are_not_there_are_refused_by_name() {
-    for (line, key) in [
-        (
-            "  enable_secure_manifests: true",
-            "broker.enable_secure_manifests",
-        ),
-        ("  enable_telemetry: yes", "broker.enable_telemetry"),
+fn secure_manifests_need_the_directors_credhub_and_its_own_and_the_directors_trust_root_are_good_for_it()
+ {
+    let source = with_secure_manifests().replace(
+        "  url: https://director.example\n",
+        "  url: https://director.example\n  root_ca_cert: of the Director\n",
+    );
+    let config = parse(&source).unwrap().config;
+
+    let credhub = config.bosh_credhub.unwrap();
+    assert_eq!(credhub.url.as_written(), "https://director.example:8844");
+    assert_eq!(
+        credhub.ca_certs.as_deref(),
+        Some("of CredHub\nof the Director")
+    );
+    assert_eq!(credhub.client_id, "secrets");
+    assert_eq!(credhub.client_secret.expose_secret(), "hunter2-credhub");
+}
+
+#[test]
+fn every_key_that_secure_manifests_lack_is_told_with_its_line() {
+    let source = minimal().replace(
+        "  username: broker",
+        "  username: broker\n  enable_secure_manifests: true",
+    );
+    let found = problems(&source);
+    for key in [
+        "`bosh_credhub.url`",
+        "`bosh_credhub.authentication.uaa.client_credentials.client_id`",
+        "`bosh_credhub.authentication.uaa.client_credentials.client_secret`",
     ] {
-        let source =
-            minimal().replace("  username: broker", &format!("  username: broker\n{line}"));
-        let found = problems(&source);
+        assert!(found.iter().any(|text| text.contains(key)), "{found:?}");
+    }
+
+    let source =
+        with_secure_manifests().replace("client_secret: hunter2-credhub", "client_secret:");
+    let found = problems(&source);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("broker.yml:23:"), "{found:?}");
+    assert!(found[0].contains("client_secret"), "{found:?}");
+}
+
+#[test]
+fn without_secure_manifests_the_directors_credhub_means_nothing_whatever_is_rendered_there() {
+    for source in [
+        with_secure_manifests().replace(
+            "enable_secure_manifests: true",
+            "enable_secure_manifests: false",
+        ),
+        minimal().replace(
+            "service_adapter:\n",
+            "bosh_credhub: {url: , authentication: }\nservice_adapter:\n",
+        ),
+    ] {
+        let loaded = parse(&source).unwrap();
+        assert!(loaded.config.bosh_credhub.is_none());
+        assert_eq!(loaded.remarks, []);
+    }
+}
+
+/// Gorouter keeps them for 90 s.
+#[test]
+fn idle_connections_outlive_those_of_a_router() {
+    let kept = parse(&minimal()).unwrap().config.broker.timings;
+    assert!(kept.idle_connection.as_secs() >= 120);
+}
+
+#[test]
+fn ceilings_are_numbers_within_reason() {
+    let with = |timings: &str| {
+        let line = format!("  username: broker\n  timings: {{{timings}}}");
+        minimal().replace("  username: broker", &line)
+    };
+    let set =
+        "adapter_call_in_seconds: 20, adapter_answer_in_mebibytes: 2, adapter_log_in_kibibytes: 16";
+    let timings = parse(&with(set)).unwrap().config.broker.timings;
+    assert_eq!(timings.adapter_call.as_secs(), 20);
+    assert_eq!(timings.adapter_answer, 2 * 1024 * 1024);
+    assert_eq!(timings.adapter_log, 16 * 1024);
+    for (wrong, remedy) in [
+        ("adapter_call_in_seconds: 0", "give 1 to 55 seconds"),
+        ("adapter_answer_in_mebibytes: 65", "give 1 to 64 MiB"),
+        ("adapter_log_in_kibibytes: -1", "give 1 to 65536 KiB"),
+        ("adapter_processes: 1025", "give 1 to 1024"),
+        (
+            "request_budget_in_seconds: 60",
+            "give 1 to 55 seconds, for the platform gives up after 60",
+        ),
+    ] {
+        let found = problems(&with(wrong));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains(key), "{found:?}");
+        assert!(found[0].ends_with(remedy), "{found:?}");
     }
 }
 
@@ -215,9 +317,9 @@ fn what_adapters_read_on_stdin_only_is_refused_where_they_get_arguments() {
         "  username: broker\n  use_stdin: false",
     );
     for source in [
-        arguments.replace(
-            "  use_stdin: false",
-            "  use_stdin: false\n  enable_secure_manifests: true",
+        with_secure_manifests().replace(
+            "  username: broker",
+            "  username: broker\n  use_stdin: false",
         ),
         arguments.replace(
             "    description: One VM\n",
@@ -225,6 +327,59 @@ fn what_adapters_read_on_stdin_only_is_refused_where_they_get_arguments() {
         ),
     ] {
         assert_eq!(problems(&source).len(), 1, "{source}");
+    }
+}
+
+/// With DNS addresses for the bindings of the one plan.
+fn with_dns(bindings: &str) -> String {
+    minimal().replace(
+        "    description: One VM\n",
+        &format!("    description: One VM\n    binding_with_dns: {bindings}\n"),
+    )
+}
+
+#[test]
+fn a_plan_names_the_dns_addresses_that_its_bindings_need() {
+    let source = with_dns(
+        "[{name: a, link_provider: redis, instance_group: redis-server}, \
+          {name: b, link_provider: redis, instance_group: redis-server, properties: {azs: [z1, z2], status: healthy}}]",
+    );
+    let loaded = parse(&source).unwrap();
+    assert_eq!(loaded.remarks, []);
+    let [plain, narrow] = loaded.config.offering.plans[0].dns_bindings.as_slice() else {
+        panic!("there are two");
+    };
+    assert_eq!(plain.name, "a");
+    assert_eq!(plain.link_provider, "redis");
+    assert_eq!(plain.instance_group, "redis-server");
+    assert_eq!(plain.filter, AddressFilter::default());
+    let expected = AddressFilter {
+        azs: vec!["z1".to_owned(), "z2".to_owned()],
+        health: Some(InstanceHealth::Healthy),
+    };
+    assert_eq!(narrow.filter, expected);
+}
+
+#[test]
+fn every_fault_of_a_dns_address_is_told_with_its_key() {
+    let source = with_dns(
+        "[{name: a, instance_group: g}, {name: b, link_provider: l, instance_group: g, properties: {status: great}}, \
+          {name: c, link_provider: l, instance_group: g, properties: {azs: z1}}, \
+          {name: d, link_provider: l, instance_group: g}, {name: d, link_provider: l, instance_group: h}]",
+    );
+    let told = problems(&source);
+    let key = "`service_catalog.plans[0].binding_with_dns";
+    let expected = [
+        format!("{key}[0].link_provider` is missing"),
+        format!(
+            "{key}[1].properties.status` is `great`; give one of `default`, `healthy`, `unhealthy`, `all`"
+        ),
+        format!("{key}[2].properties.azs` is"),
+        format!("{key}[4].name` is `d` a second time"),
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, expected) in told.iter().zip(&expected) {
+        assert!(told.contains(expected), "{told}: {expected}");
     }
 }
 
@@ -260,7 +415,10 @@ fn quotas_are_counted_with_the_service_instances_api_where_there_is_no_cloud_con
     let loaded = parse(&source).unwrap();
     assert_eq!(loaded.remarks, []);
     let api = loaded.config.service_instances_api.unwrap();
-    assert_eq!(api.url, "https://instances.example/redis?all=1");
+    assert_eq!(
+        api.url.as_written(),
+        "https://instances.example/redis?all=1"
+    );
     assert_eq!(api.username, "lister");
     assert_eq!(api.verification, Verification::On);
     assert!(!format!("{api:?}").contains("hunter2"));
@@ -308,7 +466,7 @@ fn both_kinds_of_credentials_are_one_too_many() {
     let source = minimal().replace("    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}", "    basic: {username: a, password: b}\n    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}");
     assert_eq!(
         problems(&source),
-        ["broker.yml:9:5: `bosh.authentication.uaa` stands beside `basic`; give one of the two"]
+        ["broker.yml:10:5: `bosh.authentication.uaa` stands beside `basic`; give one of the two"]
     );
 }
 
@@ -418,10 +576,10 @@ fn what_platforms_refuse_in_a_catalog_is_refused_at_once() {
     insta::assert_snapshot!(found.join("\n"), @r"
     broker.yml:24:17: `service_catalog.service_name` is blank; platforms refuse that
     broker.yml:25:24: `service_catalog.service_description` has 10001 characters; platforms take 10000
-    broker.yml:23:3: `service_catalog.tags` have 2049 characters together; platforms take 2048
+    broker.yml:27:3: `service_catalog.tags` have 2049 characters together; platforms take 2048
     broker.yml:28:28: `service_catalog.requires[1]` is `water`; platforms know `syslog_drain`, `route_forwarding`, `volume_mount`
     broker.yml:29:21: `service_catalog.dashboard_client.redirect_uri` is missing; give where a sign-on may return to, such as `https://dashboard.example.com`
-    broker.yml:33:5: `service_catalog.plans[0].maintenance_info` has 2036 characters as JSON; platforms take 2000, so shorten the description
+    broker.yml:36:5: `service_catalog.plans[0].maintenance_info` has 2036 characters as JSON; platforms take 2000, so shorten the description
     ");
 }
 
@@ -525,4 +683,124 @@ fn who_lists_instances_elsewhere_needs_no_cloud_controller() {
     );
     let told = parse(&source).err().map(|error| error.to_string());
     assert!(!told.unwrap_or_default().contains("`cf"));
+}
+
+#[test]
+fn no_fault_of_a_plan_hides_another() {
+    let source = minimal().replace(
+        "    description: One VM\n",
+        "    free: [yes]
+    bindable: perhaps
+    metadata: {bullets: much, costs: [{amount: {usd: cheap}}]}
+    quotas: {service_instance_limit: -1, resources: {ips: {limit: -1, cost: -2}, gb: {limit: -3, cost: -4}}}
+    properties: none
+    update: {canaries: -1, serial: 7}
+    lifecycle_errands: {post_deploy: [{instances: [a/b/c, /]}], pre_delete: all}
+    maintenance_info: {version: '1', public: {a: [b]}}
+",
+    )
+    .replace(
+        "{name: redis-server, vm_type: small, instances: 1, networks: [default], azs: [z1]}",
+        "{instances: -1, networks: default, azs: {a: b}, vm_extensions: [[]], migrated_from: [{}]}
+  - plan_id: plan-1
+    name: small",
+    );
+    let found = problems(&source);
+    let keys: Vec<_> = found
+        .iter()
+        .filter_map(|told| {
+            told.split('`')
+                .nth(1)?
+                .strip_prefix("service_catalog.plans")
+        })
+        .collect();
+    let mut sorted = keys.clone();
+    sorted.sort_unstable();
+    insta::assert_snapshot!(sorted.join("\n"), @r"
+    [0].bindable
+    [0].description
+    [0].free
+    [0].instance_groups[0].azs
+    [0].instance_groups[0].instances
+    [0].instance_groups[0].migrated_from[0].name
+    [0].instance_groups[0].name
+    [0].instance_groups[0].networks
+    [0].instance_groups[0].vm_extensions[0]
+    [0].instance_groups[0].vm_type
+    [0].lifecycle_errands.post_deploy[0].instances[0]
+    [0].lifecycle_errands.post_deploy[0].instances[1]
+    [0].lifecycle_errands.post_deploy[0].name
+    [0].lifecycle_errands.pre_delete
+    [0].maintenance_info.public.a
+    [0].maintenance_info.version
+    [0].metadata.bullets
+    [0].metadata.costs[0].amount.usd
+    [0].properties
+    [0].quotas.resources.gb.cost
+    [0].quotas.resources.gb.limit
+    [0].quotas.resources.ips.cost
+    [0].quotas.resources.ips.limit
+    [0].quotas.service_instance_limit
+    [0].update.canaries
+    [0].update.max_in_flight
+    [0].update.serial
+    [1].description
+    [1].name
+    [1].plan_id
+    ");
+    assert_eq!(keys.len(), found.len(), "{found:?}");
+}
+
+#[test]
+fn a_key_that_stands_twice_or_is_deprecated_is_remarked_on() {
+    let source = minimal().replace(
+        "  username: broker",
+        "  username: nobody\n  username: broker\n  enable_optimised_upgrades: true",
+    );
+    let loaded = parse(&source).unwrap();
+    let remarks: Vec<_> = loaded.remarks.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        remarks,
+        [
+            "broker.yml:4:3: `broker.username` stands here a second time, and what stands last counts; remove one",
+            "broker.yml:5:3: `broker.enable_optimised_upgrades` is deprecated; remove it",
+        ]
+    );
+}
+
+#[test]
+fn a_key_that_may_have_a_secret_in_it_is_not_quoted() {
+    for slip in ["password:hunter2", "hunter2", "password:zq"] {
+        let source = minimal().replace(
+            "  username: broker",
+            &format!("  username: broker\n  {slip}: x"),
+        );
+        let remarks = parse(&source).unwrap().remarks;
+        let [remark] = remarks.as_slice() else {
+            panic!("{remarks:?}");
+        };
+        let told = remark.to_string();
+        assert!(
+            told.starts_with("broker.yml:4:3: `broker` has a key here"),
+            "{told}"
+        );
+        assert!(!told.contains("hunter2") && !told.contains("zq"), "{told}");
+    }
+}
+
+#[test]
+fn whoever_is_told_what_is_wrong_is_told_what_would_be_right() {
+    let source = minimal()
+        .replace("port: 8080", "port: 0\n  tls: {cert_file: x}")
+        .replace("plan_updatable: true", "plan_updatable: 5\n  plans_: []")
+        .replace("description: One VM", "description: ''");
+    let refused = parse(&source).unwrap_err();
+    assert_eq!((refused.problems.len(), refused.remarks.len()), (4, 1));
+    for problem in refused.problems.iter().chain(&refused.remarks) {
+        assert!(
+            !problem.wrong().is_empty() && !problem.right().is_empty(),
+            "{problem}"
+        );
+        assert!(problem.to_string().ends_with(problem.right()));
+    }
 }

@@ -1,0 +1,86 @@
+//! A CredHub and as whom it is spoken to, and the section `bosh_credhub`: the Director's CredHub, where the secrets of service
+//! instances are kept.
+
+use secrecy::SecretString;
+
+use super::{
+    address::{self, Address},
+    client_credentials::{self, ClientCredentials},
+    problems::Faulty,
+    section::{Found, Section},
+};
+
+/// A CredHub and as whom it is spoken to.
+#[derive(Debug)]
+pub struct CredHubAccess {
+    /// Its address, port included.
+    pub url: Address,
+    /// Trust roots for it and its UAA beside the operating system's: certificates in PEM form, of several keys one after the
+    /// other.
+    pub ca_certs: Option<String>,
+    /// The client of its UAA.
+    pub client_id: String,
+    /// That client's secret.
+    pub client_secret: SecretString,
+}
+
+impl CredHubAccess {
+    /// Joins the certificates of several keys, each of which may be absent.
+    pub(super) fn joined(certificates: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+        let joined: Vec<_> = certificates.into_iter().flatten().collect();
+        (!joined.is_empty()).then(|| joined.join("\n"))
+    }
+}
+
+/// Reads `broker.enable_secure_manifests` and, where that is set, `bosh_credhub`; the Director's own trust root is good for
+/// its CredHub, too.
+///
+/// The release renders the section whether or not secure manifests are on: without them it means nothing.
+pub(super) fn read_of_director(root: &Section<'_>) -> Result<Option<CredHubAccess>, Faulty> {
+    let broker = root.section("broker");
+    let section = root.section("bosh_credhub");
+    let Some(enabled) = broker
+        .optional_flag("enable_secure_manifests")
+        .filter(|found| found.value)
+    else {
+        return Ok(None);
+    };
+    if !broker.flag("use_stdin", true) {
+        broker.refuse_value::<(), _>(
+            &enabled,
+            "is true, and `broker.use_stdin` is false: secrets are no arguments; set `use_stdin` to true, or this to false",
+        );
+        return Err(Faulty);
+    }
+    let access = access(&section, root.section("bosh").text("root_ca_cert"));
+    access.map(Some).ok_or(Faulty)
+}
+
+fn access(section: &Section<'_>, root_of_director: Option<Found<String>>) -> Option<CredHubAccess> {
+    let url = address::required(
+        section,
+        "url",
+        "the address of the Director's CredHub, such as `https://10.0.0.6:8844`; `broker.enable_secure_manifests` needs it",
+    );
+    let root_ca_cert = section.text("root_ca_cert");
+    let authentication = section.section("authentication");
+    let uaa = authentication.section("uaa");
+    let client = client_credentials::read(
+        &uaa.section("client_credentials"),
+        "a client of the UAA of the Director's CredHub, with `credhub.read` and `credhub.write`",
+    );
+    uaa.remark_unknown_keys();
+    authentication.remark_unknown_keys();
+    section.remark_unknown_keys();
+    let ClientCredentials {
+        client_id,
+        client_secret,
+    } = client?;
+    let certificates = [root_ca_cert, root_of_director].map(|found| found.map(|found| found.value));
+    Some(CredHubAccess {
+        url: url?,
+        ca_certs: CredHubAccess::joined(certificates),
+        client_id,
+        client_secret,
+    })
+}

@@ -1,0 +1,87 @@
+//! The lists `plans[].binding_with_dns`: which DNS addresses bindings of a plan need.
+
+use odb_platform::director::{AddressFilter, InstanceHealth};
+
+use super::{
+    adapter::AdapterForm,
+    section::{Section, distinct},
+};
+
+/// A DNS address that bindings of a plan need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DnsBinding {
+    /// What the adapter knows the address by.
+    pub name: String,
+    /// The name of the link in the manifest. It has to be shared.
+    pub link_provider: String,
+    /// The instance group whose job provides the link.
+    pub instance_group: String,
+    /// Which of the group's instances the address stands for.
+    pub filter: AddressFilter,
+}
+
+/// Reads the list of a plan.
+pub(super) fn read(plan: &Section<'_>) -> Option<Vec<DnsBinding>> {
+    let sections = plan.sections("binding_with_dns");
+    let bindings: Vec<Option<DnsBinding>> = sections.iter().map(binding).collect();
+    let names = distinct(&sections, "name", "adapters know each address by its name");
+    let bindings = bindings.into_iter().collect::<Option<Vec<_>>>()?;
+    names.map(|()| bindings)
+}
+
+fn binding(section: &Section<'_>) -> Option<DnsBinding> {
+    let name = section.required_text("name", "what the adapter shall know the address by");
+    let link_provider =
+        section.required_text("link_provider", "the name of a shared link of the manifest");
+    let instance_group = section.required_text(
+        "instance_group",
+        "the instance group that provides the link",
+    );
+    let filter = filter(&section.section("properties"));
+    section.remark_unknown_keys();
+    Some(DnsBinding {
+        name: name?.value,
+        link_provider: link_provider?.value,
+        instance_group: instance_group?.value,
+        filter: filter?,
+    })
+}
+
+fn filter(section: &Section<'_>) -> Option<AddressFilter> {
+    let azs = section.texts("azs");
+    let status = section.text("status");
+    section.remark_unknown_keys();
+    let health = match status {
+        None => None,
+        Some(found) => {
+            let meant = InstanceHealth::ALL
+                .into_iter()
+                .find(|health| health.as_str() == found.value);
+            if meant.is_none() {
+                let known = InstanceHealth::ALL.map(|health| format!("`{}`", health.as_str()));
+                let text = format!("is `{}`; give one of {}", found.value, known.join(", "));
+                return section.refuse_value(&found, text);
+            }
+            meant
+        }
+    };
+    Some(AddressFilter {
+        azs: azs.into_iter().map(|found| found.value).collect(),
+        health,
+    })
+}
+
+/// Arguments have no place for DNS addresses (`spec/contracts/adapter-protocol.md` §1.2).
+pub(super) fn refuse_in_arguments(catalog: &Section<'_>, form: AdapterForm) {
+    if form == AdapterForm::Stdin {
+        return;
+    }
+    for plan in catalog.sections("plans") {
+        if !plan.sections("binding_with_dns").is_empty() {
+            plan.refuse::<()>(
+                "binding_with_dns",
+                "needs `broker.use_stdin`, which is false: adapters get no DNS addresses in arguments; set it to `true`",
+            );
+        }
+    }
+}

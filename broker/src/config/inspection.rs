@@ -1,0 +1,103 @@
+//! A configuration looked at from all sides: what is wrong with it, whether or not it can be used.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Config, Reading, TlsFiles,
+    document::{Document, Place, place},
+    keys::Kind,
+    problems::{Problem, Problems},
+    read,
+    section::{Context, Found, Paths, Section},
+};
+
+/// What the text of a configuration says, right or wrong.
+#[derive(Debug)]
+pub struct Inspection {
+    /// The configuration, unless something keeps it from being used. It counts only when there are no faults.
+    pub config: Option<Config>,
+    /// Certificate and key of the broker, whatever else is wrong.
+    pub tls: Option<TlsFiles>,
+    /// Everything that is wrong, in the order of the checks.
+    pub faults: Vec<Problem>,
+    /// What is odd besides.
+    pub remarks: Vec<Problem>,
+    /// Every trust root that stands in the file.
+    pub certificates: Vec<CertificateText>,
+    file: PathBuf,
+    document: Option<Document>,
+}
+
+/// A key whose value are certificates in PEM form.
+#[derive(Debug)]
+pub struct CertificateText {
+    /// The full name of the key.
+    pub key: String,
+    /// The certificates.
+    pub pem: String,
+}
+
+impl Inspection {
+    /// Looks at the text of a configuration. `file` is what problems call it.
+    pub fn of(file: &Path, source: &str, paths: Paths) -> Self {
+        let problems = Problems::of(file);
+        let document = match Document::parse(source) {
+            Ok(document) => Some(document),
+            Err(error) => {
+                let place = Place {
+                    line: error.line().unwrap_or_default(),
+                    column: error.column().unwrap_or_default(),
+                };
+                let text = format!(
+                    "the file cannot be read as YAML: {}; mend it from this place on",
+                    error.message()
+                );
+                problems.refuse(place, "", text)
+            }
+        };
+        let (mut reading, mut certificates) = (Reading::default(), Vec::new());
+        if let Some(document) = &document {
+            let context = Context {
+                document,
+                problems: &problems,
+                paths,
+            };
+            if let Some(kind) = document.is_no_map() {
+                // Everything is missing then, which need not be said one by one.
+                let place = place(&document.root);
+                let text = format!(
+                    "the file is {kind}; it must be a map of sections such as `broker` and `bosh`"
+                );
+                problems.refuse::<()>(place, "", text);
+            } else {
+                let root = Section::root(context);
+                reading = read(&root);
+                certificates = root
+                    .texts_below(|key| matches!(key.kind, Kind::Certificates))
+                    .into_iter()
+                    .map(|Found { key, value, .. }| CertificateText { key, pem: value })
+                    .collect();
+            }
+        }
+        let (faults, remarks) = problems.into_parts();
+        debug_assert!(
+            reading.config.is_some() || !faults.is_empty(),
+            "a reader that gives nothing has noted why"
+        );
+        Self {
+            config: reading.config,
+            tls: reading.tls,
+            faults,
+            remarks,
+            certificates,
+            file: file.to_owned(),
+            document,
+        }
+    }
+
+    /// A problem with the value of a key that shows only outside the file: with its place.
+    pub fn problem(&self, key: &str, text: String) -> Problem {
+        let place = self.document.as_ref().map(|document| document.nearest(key));
+        Problems::of(&self.file).problem(place.unwrap_or_default(), key, text)
+    }
+}

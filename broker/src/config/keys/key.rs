@@ -1,0 +1,282 @@
+//! What a declaration of a key says.
+
+/// The keys of one section.
+#[derive(Debug)]
+pub(in crate::config) struct Keys {
+    entries: &'static [Key],
+    others: Others,
+}
+
+/// What a key means that is not declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Others {
+    /// Nothing: it is ignored, with a remark.
+    Unknown,
+    /// It passes through.
+    Free,
+}
+
+/// A key of `broker.yml`.
+#[derive(Debug)]
+pub(in crate::config) struct Key {
+    /// Its name in its section.
+    pub(in crate::config) name: &'static str,
+    /// What it is for, for a reader of the file.
+    pub(in crate::config) what: &'static str,
+    /// What its values are.
+    pub(in crate::config) kind: Kind,
+    /// Whether it has to be there.
+    pub(in crate::config) presence: Presence,
+    /// What its absence means.
+    pub(in crate::config) default: Option<DefaultValue>,
+    /// Who reads it.
+    pub(in crate::config) standing: Standing,
+    /// Whether its value is to be seen by nobody.
+    pub(in crate::config) is_secret: bool,
+}
+
+/// What the values of a key are.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::config) enum Kind {
+    /// Any scalar, taken as it is spelled.
+    Text,
+    /// One or more certificates in PEM form.
+    Certificates,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number within bounds.
+    Number { least: u64, most: u64 },
+    /// `true` or `false`.
+    Flag,
+    /// A list of texts.
+    Texts,
+    /// A list of some of these words.
+    Choices(&'static [&'static str]),
+    /// A count of VMs or a percentage.
+    VmCount,
+    /// A map from text to text.
+    TextMap,
+    /// A map of anything, which passes through.
+    FreeMap,
+    /// A map from names of the operator's choice to numbers, whole or not.
+    Amounts,
+    /// Anything at all.
+    Anything,
+    /// A section of its own.
+    Section(&'static Keys),
+    /// A list of sections.
+    Sections(&'static Keys),
+    /// A map from names of the operator's choice to sections.
+    Named(&'static Keys),
+}
+
+/// Whether a key has to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Presence {
+    /// Its section cannot do without; of a list, at least one member.
+    Required,
+    /// It may be left out, if only because its section is not used.
+    Optional,
+}
+
+/// What the absence of a key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum DefaultValue {
+    /// That number.
+    Number(u64),
+    /// That boolean.
+    Flag(bool),
+}
+
+/// Who reads a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Standing {
+    /// The broker.
+    Read,
+    /// Somebody else, such as an errand of the release.
+    ReadElsewhere,
+    /// Nobody; what to do with it instead.
+    Deprecated(&'static str),
+    /// The broker, where the key of this name is missing.
+    OtherSpelling(&'static str),
+}
+
+impl Keys {
+    /// These keys and no others.
+    pub(super) const fn only(entries: &'static [Key]) -> Self {
+        Self {
+            entries,
+            others: Others::Unknown,
+        }
+    }
+
+    /// These keys, and others that pass through.
+    pub(super) const fn and_others(entries: &'static [Key]) -> Self {
+        Self {
+            entries,
+            others: Others::Free,
+        }
+    }
+
+    /// All that are declared, in the order in which they are explained.
+    pub(in crate::config) fn iter(&self) -> impl Iterator<Item = &'static Key> {
+        self.entries.iter()
+    }
+
+    /// The key of that name.
+    pub(in crate::config) fn get(&self, name: &str) -> Option<&'static Key> {
+        self.iter().find(|key| key.name == name)
+    }
+
+    /// Whether keys that are not declared pass through.
+    pub(in crate::config) fn lets_others_pass(&self) -> bool {
+        self.others == Others::Free
+    }
+
+    /// Whether some key of the section is a secret: a slip may then turn the secret into the name of a key.
+    pub(in crate::config) fn hold_secrets(&self) -> bool {
+        self.iter().any(|key| key.is_secret)
+    }
+}
+
+/// Free names and values only.
+pub(in crate::config) const FREE: Keys = Keys::and_others(&[]);
+
+impl Key {
+    const fn new(name: &'static str, kind: Kind, what: &'static str) -> Self {
+        Self {
+            name,
+            what,
+            kind,
+            presence: Presence::Optional,
+            default: None,
+            standing: Standing::Read,
+            is_secret: false,
+        }
+    }
+
+    pub(super) const fn text(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::Text, what)
+    }
+
+    pub(super) const fn certificates(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::Certificates, what)
+    }
+
+    pub(super) const fn choice(
+        name: &'static str,
+        words: &'static [&'static str],
+        what: &'static str,
+    ) -> Self {
+        Self::new(name, Kind::Choice(words), what)
+    }
+
+    /// A whole number of zero or more.
+    pub(super) const fn number(name: &'static str, what: &'static str) -> Self {
+        Self::number_within(name, 0, i64::MAX.cast_unsigned(), what)
+    }
+
+    pub(super) const fn number_within(
+        name: &'static str,
+        least: u64,
+        most: u64,
+        what: &'static str,
+    ) -> Self {
+        Self::new(name, Kind::Number { least, most }, what)
+    }
+
+    /// A switch that is off unless the file says otherwise.
+    pub(super) const fn flag(name: &'static str, what: &'static str) -> Self {
+        Self::optional_flag(name, what).otherwise(DefaultValue::Flag(false))
+    }
+
+    /// A switch whose absence has a meaning of its own.
+    pub(super) const fn optional_flag(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::Flag, what)
+    }
+
+    pub(super) const fn texts(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::Texts, what)
+    }
+
+    pub(super) const fn choices(
+        name: &'static str,
+        words: &'static [&'static str],
+        what: &'static str,
+    ) -> Self {
+        Self::new(name, Kind::Choices(words), what)
+    }
+
+    pub(super) const fn vm_count(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::VmCount, what)
+    }
+
+    pub(super) const fn text_map(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::TextMap, what)
+    }
+
+    pub(super) const fn free_map(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::FreeMap, what)
+    }
+
+    pub(super) const fn amounts(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::Amounts, what)
+    }
+
+    pub(super) const fn anything(name: &'static str, what: &'static str) -> Self {
+        Self::new(name, Kind::Anything, what)
+    }
+
+    pub(super) const fn section(
+        name: &'static str,
+        keys: &'static Keys,
+        what: &'static str,
+    ) -> Self {
+        Self::new(name, Kind::Section(keys), what)
+    }
+
+    pub(super) const fn sections(
+        name: &'static str,
+        keys: &'static Keys,
+        what: &'static str,
+    ) -> Self {
+        Self::new(name, Kind::Sections(keys), what)
+    }
+
+    pub(super) const fn named(name: &'static str, keys: &'static Keys, what: &'static str) -> Self {
+        Self::new(name, Kind::Named(keys), what)
+    }
+
+    pub(super) const fn required(mut self) -> Self {
+        self.presence = Presence::Required;
+        self
+    }
+
+    pub(super) const fn otherwise(mut self, default: DefaultValue) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    pub(super) const fn secret(mut self) -> Self {
+        self.is_secret = true;
+        self
+    }
+
+    /// The broker has no use for it; others of the release have.
+    pub(super) const fn read_elsewhere(mut self) -> Self {
+        self.standing = Standing::ReadElsewhere;
+        self
+    }
+
+    /// The broker takes it for the key `of` where that is missing.
+    pub(super) const fn other_spelling(mut self, of: &'static str) -> Self {
+        self.standing = Standing::OtherSpelling(of);
+        self
+    }
+
+    /// Nobody has a use for it any more. `instead` is what its reader should do.
+    pub(super) const fn deprecated(mut self, instead: &'static str) -> Self {
+        self.standing = Standing::Deprecated(instead);
+        self
+    }
+}

@@ -1,0 +1,74 @@
+//! Which keys `broker.yml` has, declared once: [`Section`](super::section::Section) reads no key that does not stand here
+//! and remarks on those that do not, and the JSON Schema that editors use is made of it.
+//!
+//! | file | declares |
+//! | --- | --- |
+//! | `key` | what a declaration says |
+//! | `broker` | the section `broker` |
+//! | `neighbours` | `bosh`, `cf`, `service_instances_api`, `credhub`, `bosh_credhub` |
+//! | `software` | `service_adapter`, `service_deployment` |
+//! | `catalog`, `plan` | `service_catalog` |
+//!
+//! The keys are those of `spec/contracts/config-and-release.md` §1.2 and our own (`docs/architecture.md`).
+
+mod broker;
+mod catalog;
+mod key;
+mod neighbours;
+mod plan;
+mod software;
+
+pub(super) use key::{DefaultValue, FREE, Key, Keys, Kind, Presence, Standing};
+
+/// The whole file.
+pub(super) const ROOT: Keys = Keys::only(&[
+    Key::section(
+        "broker",
+        &broker::BROKER,
+        "How the broker listens, stops and treats its requests.",
+    )
+    .required(),
+    Key::section("bosh", &neighbours::BOSH, "The BOSH Director.").required(),
+    Key::section(
+        "cf",
+        &neighbours::CLOUD_FOUNDRY,
+        "The Cloud Controller and its UAA. May be left out where `broker.disable_cf_startup_checks` or \
+         `service_instances_api` is set.",
+    ),
+    Key::section(
+        "service_instances_api",
+        &neighbours::SERVICE_INSTANCES_API,
+        "Who lists the service instances where no Cloud Controller does.",
+    ),
+    Key::section(
+        "credhub",
+        &neighbours::RUNTIME_CREDHUB,
+        "The runtime CredHub, which keeps the credentials of bindings. On when any of the keys has a value.",
+    ),
+    Key::section(
+        "bosh_credhub",
+        &neighbours::BOSH_CREDHUB,
+        "The Director's CredHub, used with `broker.enable_secure_manifests`.",
+    ),
+    Key::section(
+        "service_adapter",
+        &software::ADAPTER,
+        "The executable that knows the service.",
+    )
+    .required(),
+    Key::section(
+        "service_deployment",
+        &software::DEPLOYMENT,
+        "The releases and stemcells that the adapter builds manifests from.",
+    )
+    .required(),
+    Key::section(
+        "service_catalog",
+        &catalog::CATALOG,
+        "What is offered in the marketplace.",
+    )
+    .required(),
+]);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! The keys of the sections that name the broker's neighbours.
+
+use super::key::{Key, Keys};
+
+const ROOT_CA_CERT: &str = "Trust roots in PEM form, beside the operating system's.";
+
+pub(super) const BOSH: Keys = Keys::only(&[
+    Key::text(
+        "url",
+        "The Director's address, such as `https://10.0.0.6:25555`. Always https; the port is 25555 unless given.",
+    )
+    .required(),
+    Key::certificates("root_ca_cert",
+        "Trust roots in PEM form, the only ones for Director and BOSH UAA; the operating system's unless given.",
+    ),
+    Key::section(
+        "authentication",
+        &DIRECTOR_AUTHENTICATION,
+        "How the broker authenticates to the Director: exactly one of the two.",
+    )
+    .required(),
+]);
+
+const DIRECTOR_AUTHENTICATION: Keys = Keys::only(&[
+    Key::section("basic", &USER, "A user of the Director itself."),
+    Key::section("uaa", &DIRECTOR_UAA, "A client of the Director's UAA."),
+]);
+
+const DIRECTOR_UAA: Keys = Keys::only(&[
+    Key::section(
+        "client_credentials",
+        &CLIENT,
+        "A client of the UAA that the Director names. `bosh.teams.TEAM.admin` suffices.",
+    ),
+    Key::section(
+        "user_credentials",
+        &USER,
+        "Cannot be used for a Director; the Go broker takes it and never uses it.",
+    ),
+    Key::text("url", "Not used.").deprecated("remove it, for the Director names its UAA itself"),
+]);
+
+pub(super) const CLOUD_FOUNDRY: Keys = Keys::only(&[
+    Key::text(
+        "url",
+        "The Cloud Controller's address, such as `https://api.sys.example.com`.",
+    ),
+    Key::certificates("root_ca_cert", ROOT_CA_CERT),
+    Key::section("uaa", &CF_UAA, "The UAA of the Cloud Controller."),
+    Key::flag(
+        "disable_ssl_cert_verification",
+        "The same as `broker.disable_ssl_cert_verification`. Never in production; set `cf.root_ca_cert` instead.",
+    ),
+]);
+
+const CF_UAA: Keys = Keys::only(&[
+    Key::text(
+        "url",
+        "The UAA's address, such as `https://uaa.sys.example.com`.",
+    ),
+    Key::section(
+        "authentication",
+        &CF_AUTHENTICATION,
+        "How the broker authenticates: exactly one of the two.",
+    ),
+    Key::section(
+        "client_definition",
+        &CLIENT_DEFINITION,
+        "A UAA client for each service instance. On when any key but `name` and `allowpublic` has a value.",
+    ),
+]);
+
+const CF_AUTHENTICATION: Keys = Keys::only(&[
+    Key::section(
+        "client_credentials",
+        &CLIENT,
+        "A client of the UAA with `cloud_controller.admin` and `clients.read`; `clients.write` with `client_definition`.",
+    ),
+    Key::section(
+        "user_credentials",
+        &USER,
+        "A user in `cloud_controller.admin` and `scim.read`.",
+    ),
+]);
+
+const CLIENT_DEFINITION: Keys = Keys::only(&[
+    Key::text(
+        "scopes",
+        "Scopes of the client, separated by commas. `ODB_SPACE_GUID` stands for the instance's space.",
+    ),
+    Key::text(
+        "authorities",
+        "Authorities of the client, separated by commas. `ODB_SPACE_GUID` as in `scopes`.",
+    ),
+    Key::text(
+        "authorized_grant_types",
+        "Grant types of the client, separated by commas. A UAA registers no client without.",
+    ),
+    Key::text(
+        "resource_ids",
+        "Resource ids of the client, separated by commas. `ODB_SPACE_GUID` as in `scopes`.",
+    ),
+    Key::text(
+        "name",
+        "The name of the client that people see; that of the service instance unless given.",
+    ),
+    Key::flag(
+        "allowpublic",
+        "The client may do without its secret, which is `-`.",
+    ),
+]);
+
+pub(super) const SERVICE_INSTANCES_API: Keys = Keys::only(&[
+    Key::text(
+        "url",
+        "Where the list of service instances is. The section means nothing without.",
+    ),
+    Key::certificates("root_ca_cert", ROOT_CA_CERT),
+    Key::flag(
+        "disable_ssl_cert_verification",
+        "Do not verify its certificate. Never in production.",
+    ),
+    Key::section(
+        "authentication",
+        &INSTANCES_AUTHENTICATION,
+        "How the broker authenticates there.",
+    ),
+]);
+
+const INSTANCES_AUTHENTICATION: Keys = Keys::only(&[Key::section(
+    "basic",
+    &USER,
+    "Name and password, sent also when empty.",
+)]);
+
+pub(super) const RUNTIME_CREDHUB: Keys = Keys::only(&[
+    Key::text(
+        "api_url",
+        "The address of the runtime CredHub, such as `https://credhub.service.cf.internal:8844`.",
+    ),
+    Key::text(
+        "client_id",
+        "A client of the platform's UAA with `credhub.read` and `credhub.write`, which may do everything below \
+         `/c/SERVICE-ID/` there.",
+    ),
+    Key::text("client_secret", "That client's secret.").secret(),
+    Key::certificates("ca_cert", "Trust roots of the CredHub in PEM form."),
+    Key::certificates(
+        "internal_uaa_ca_cert",
+        "Trust roots of its UAA in PEM form.",
+    ),
+]);
+
+pub(super) const BOSH_CREDHUB: Keys = Keys::only(&[
+    Key::text(
+        "url",
+        "The address of the Director's CredHub, such as `https://10.0.0.6:8844`.",
+    ),
+    Key::certificates(
+        "root_ca_cert",
+        "Trust roots in PEM form, beside `bosh.root_ca_cert`.",
+    ),
+    Key::section(
+        "authentication",
+        &CREDHUB_AUTHENTICATION,
+        "How the broker authenticates there.",
+    ),
+]);
+
+const CREDHUB_AUTHENTICATION: Keys =
+    Keys::only(&[Key::section("uaa", &CREDHUB_UAA, "The Director's UAA.")]);
+
+const CREDHUB_UAA: Keys = Keys::only(&[
+    Key::section(
+        "client_credentials",
+        &CLIENT,
+        "A client of the Director's UAA with `credhub.read` and `credhub.write`.",
+    ),
+    Key::text("url", "Not used.").deprecated("remove it, for the CredHub names its UAA itself"),
+]);
+
+const CLIENT: Keys = Keys::only(&[
+    Key::text("client_id", "The client's id."),
+    Key::text("client_secret", "The client's secret.").secret(),
+    Key::text("secret", "Read as `client_secret` where that is missing.")
+        .secret()
+        .other_spelling("client_secret"),
+]);
+
+const USER: Keys = Keys::only(&[
+    Key::text("username", "The user's name."),
+    Key::text("password", "The user's password.").secret(),
+]);

@@ -1,0 +1,319 @@
+//! Every declaration is true of the reader, and of the schema that is made of it.
+
+use std::{collections::BTreeSet, path::Path};
+
+use jsonschema::Validator;
+use odb_adapter_sdk::yaml;
+use serde_json::{Value, json};
+
+use super::{Keys, Kind, Presence, ROOT, Standing};
+use crate::config::{Inspection, Paths, json_schema};
+
+/// Two configurations which together have every key; one alone could not, for some keys exclude each other.
+const FULL: [&str; 2] = [
+    include_str!("tests/full.yml"),
+    include_str!("tests/full-otherwise.yml"),
+];
+
+/// Keys that the schema cannot know to be wrong.
+const ANYTHING: &str = "anything";
+
+fn validator() -> Validator {
+    jsonschema::validator_for(&json_schema()).unwrap()
+}
+
+fn full() -> [Value; 2] {
+    FULL.map(|text| yaml::from_str(text).unwrap())
+}
+
+/// The keys that are at fault.
+fn faults(document: &Value) -> Vec<String> {
+    let text = document.to_string();
+    let inspection = Inspection::of(Path::new("broker.yml"), &text, Paths::OfAnother);
+    let keys = inspection.faults.iter().map(|fault| fault.key().to_owned());
+    keys.collect()
+}
+
+/// One of the keys at fault is this one, something below it, or the section that it is in.
+fn is_blamed(key: &str, faults: &[String]) -> bool {
+    let is_below = |lower: &str, upper: &str| {
+        let rest = lower.strip_prefix(upper);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let mut faults = faults.iter();
+    faults.any(|fault| is_below(fault, key) || is_below(key, fault))
+}
+
+/// A declared key, by its JSON pointer into a full configuration and its name in problems.
+struct Declared {
+    pointer: String,
+    name: String,
+    kind: &'static Kind,
+    presence: Presence,
+    standing: Standing,
+}
+
+fn declared(keys: &'static Keys, pointer: &str, name: &str) -> Vec<Declared> {
+    let mut all = Vec::new();
+    for key in keys.iter() {
+        let pointer = format!("{pointer}/{}", key.name);
+        let name = if name.is_empty() {
+            key.name.to_owned()
+        } else {
+            format!("{name}.{}", key.name)
+        };
+        match &key.kind {
+            Kind::Section(keys) => all.extend(declared(keys, &pointer, &name)),
+            Kind::Sections(keys) => {
+                all.extend(declared(
+                    keys,
+                    &format!("{pointer}/0"),
+                    &format!("{name}[0]"),
+                ));
+            }
+            Kind::Named(keys) => {
+                all.extend(declared(
+                    keys,
+                    &format!("{pointer}/memory"),
+                    &format!("{name}.memory"),
+                ));
+            }
+            _ => {}
+        }
+        all.push(Declared {
+            pointer,
+            name,
+            kind: &key.kind,
+            presence: key.presence,
+            standing: key.standing,
+        });
+    }
+    all
+}
+
+/// A value that no such key can have.
+fn wrong(kind: &Kind) -> Value {
+    match kind {
+        Kind::Text | Kind::Certificates | Kind::Choice(_) | Kind::Number { .. } | Kind::Flag => {
+            json!(["wrong"])
+        }
+        Kind::VmCount => json!(true),
+        Kind::Texts | Kind::Choices(_) | Kind::Sections(_) => json!("wrong"),
+        Kind::TextMap | Kind::FreeMap | Kind::Amounts | Kind::Section(_) | Kind::Named(_) => {
+            json!("wrong")
+        }
+        Kind::Anything => json!(ANYTHING),
+    }
+}
+
+fn is_read(key: &Declared) -> bool {
+    matches!(key.standing, Standing::Read | Standing::OtherSpelling(_))
+}
+
+#[test]
+fn the_full_configurations_have_every_key_are_without_fault_and_fit_the_schema() {
+    let full = full();
+    let there: BTreeSet<String> = declared(&ROOT, "", "")
+        .into_iter()
+        .filter(|key| {
+            full.iter()
+                .any(|document| document.pointer(&key.pointer).is_some())
+        })
+        .map(|key| key.name)
+        .collect();
+    let missing: Vec<_> = declared(&ROOT, "", "")
+        .into_iter()
+        .filter(|key| is_read(key) && !there.contains(&key.name))
+        .map(|key| key.name)
+        .collect();
+    assert_eq!(missing, Vec::<String>::new());
+    for document in &full {
+        assert_eq!(faults(document), Vec::<String>::new());
+        let unfit: Vec<_> = validator()
+            .iter_errors(document)
+            .map(|error| error.to_string())
+            .collect();
+        assert_eq!(unfit, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn every_key_is_read_a_wrong_kind_of_value_is_refused_by_reader_and_schema() {
+    let (full, validator) = (full(), validator());
+    for key in declared(&ROOT, "", "").iter().filter(|key| is_read(key)) {
+        if matches!(key.kind, Kind::Anything) {
+            continue;
+        }
+        let mut with_it = full
+            .iter()
+            .filter(|document| document.pointer(&key.pointer).is_some());
+        let mut document = with_it
+            .next()
+            .expect("the full configurations are full")
+            .clone();
+        *document.pointer_mut(&key.pointer).unwrap() = wrong(key.kind);
+
+        let told = faults(&document);
+        assert!(is_blamed(&key.name, &told), "{}: {told:?}", key.name);
+        assert!(!validator.is_valid(&document), "{}", key.name);
+    }
+}
+
+#[test]
+fn what_is_required_is_missed_by_reader_and_schema_and_nothing_else_is() {
+    let (full, validator) = (full(), validator());
+    for key in declared(&ROOT, "", "") {
+        for mut document in full
+            .iter()
+            .filter(|document| document.pointer(&key.pointer).is_some())
+            .cloned()
+        {
+            *document.pointer_mut(&key.pointer).unwrap() = Value::Null;
+
+            let is_fit = validator.is_valid(&document);
+            assert_eq!(is_fit, key.presence == Presence::Optional, "{}", key.name);
+            if !is_fit {
+                let told = faults(&document);
+                assert!(is_blamed(&key.name, &told), "{}: {told:?}", key.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn bounds_hold_for_reader_and_schema_alike() {
+    let (full, validator) = (full(), validator());
+    for key in declared(&ROOT, "", "").iter().filter(|key| is_read(key)) {
+        let Kind::Number { least, most } = key.kind else {
+            continue;
+        };
+        let document = full
+            .iter()
+            .find(|document| document.pointer(&key.pointer).is_some())
+            .unwrap();
+        let tried = |number: i128| {
+            let mut document = document.clone();
+            let number = serde_json::from_str(&number.to_string()).unwrap();
+            *document.pointer_mut(&key.pointer).unwrap() = number;
+            let is_read = !is_blamed(&key.name, &faults(&document));
+            assert_eq!(
+                validator.is_valid(&document),
+                is_read,
+                "{}: {}",
+                key.name,
+                document.pointer(&key.pointer).unwrap()
+            );
+            is_read
+        };
+        assert!(tried(i128::from(*least)), "{}", key.name);
+        assert!(!tried(i128::from(*least) - 1), "{}", key.name);
+        if *most < i64::MAX.cast_unsigned() {
+            assert!(tried(i128::from(*most)), "{}", key.name);
+            assert!(!tried(i128::from(*most) + 1), "{}", key.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_broken_is_refused_by_reader_and_schema() {
+    let validator = validator();
+    for (pointer, value) in [
+        ("/broker/port", json!("8080")),
+        ("/broker/port", json!(70000)),
+        ("/broker/enable_plan_schemas", json!("perhaps")),
+        ("/broker/password", json!("")),
+        ("/bosh/url", json!({})),
+        ("/service_deployment/releases", json!([])),
+        ("/service_deployment/releases/0", json!("redis/7")),
+        ("/service_deployment/stemcells/0/os", json!("")),
+        ("/service_catalog/plans", json!([])),
+        ("/service_catalog/plans/0/name", json!(["small"])),
+        (
+            "/service_catalog/plans/0/update/max_in_flight",
+            json!("half"),
+        ),
+        ("/service_catalog/plans/0/update/max_in_flight", json!(true)),
+        (
+            "/service_catalog/plans/0/quotas/resources/memory/limit",
+            json!(-1),
+        ),
+        (
+            "/service_catalog/plans/0/metadata/costs/0/amount/usd",
+            json!("9.99"),
+        ),
+        (
+            "/service_catalog/plans/0/maintenance_info/public",
+            json!({ "nested": {} }),
+        ),
+        ("/service_catalog/requires", json!(["water"])),
+    ] {
+        let mut document = full()[0].clone();
+        *document.pointer_mut(pointer).unwrap() = value;
+        assert!(
+            !faults(&document).is_empty(),
+            "{pointer}: {}",
+            document.pointer(pointer).unwrap()
+        );
+        assert!(
+            !validator.is_valid(&document),
+            "{pointer}: {}",
+            document.pointer(pointer).unwrap()
+        );
+    }
+}
+
+#[test]
+fn what_the_release_renders_where_nothing_is_set_fits_the_schema() {
+    let mut document = full()[0].clone();
+    for (pointer, value) in [
+        (
+            "/bosh/authentication",
+            json!({
+                "basic": { "username": null, "password": null },
+                "uaa": { "client_credentials": { "client_id": "odb", "client_secret": "x" } },
+            }),
+        ),
+        (
+            "/bosh_credhub",
+            json!({ "url": null, "root_ca_cert": null, "authentication": { "uaa": null } }),
+        ),
+        ("/service_deployment/stemcell", Value::Null),
+        (
+            "/service_catalog/global_quotas",
+            json!({ "service_instance_limit": null, "resources": {}, "resource_limits": {} }),
+        ),
+        ("/service_catalog/dashboard_client", Value::Null),
+        (
+            "/service_catalog/plans/0/quotas",
+            json!({ "service_instance_limit": null, "resources": {} }),
+        ),
+    ] {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        document.pointer_mut(parent).unwrap()[key] = value;
+    }
+    let unfit: Vec<_> = validator()
+        .iter_errors(&document)
+        .map(|error| error.to_string())
+        .collect();
+    assert_eq!(unfit, Vec::<String>::new());
+}
+
+#[test]
+fn a_key_is_declared_once_and_explained_in_sentences() {
+    for key in declared(&ROOT, "", "") {
+        let twins = declared(&ROOT, "", "")
+            .into_iter()
+            .filter(|other| other.name == key.name);
+        assert_eq!(twins.count(), 1, "{}", key.name);
+    }
+    expect_explained(&ROOT);
+}
+
+fn expect_explained(keys: &'static Keys) {
+    for key in keys.iter() {
+        assert!(key.what.ends_with('.'), "{}: {}", key.name, key.what);
+        if let Kind::Section(keys) | Kind::Sections(keys) | Kind::Named(keys) = key.kind {
+            expect_explained(keys);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The section `credhub`: the CredHub of applications, which keeps the credentials of bindings.
+
+use odb_platform::credhub::CredentialName;
+use secrecy::SecretString;
+
+use super::{
+    address::{self, Address},
+    catalog::Offering,
+    problems::Faulty,
+    section::Section,
+};
+
+/// The CredHub of applications, and as whom the broker speaks to it.
+#[derive(Debug)]
+pub struct RuntimeCredHub {
+    /// Where it is.
+    pub url: Address,
+    /// A client of the UAA that CredHub names.
+    pub client_id: String,
+    /// That client's secret.
+    pub client_secret: SecretString,
+    /// CredHub's authority, beside those of the operating system.
+    pub ca_cert: Option<String>,
+    /// The authority of its UAA, beside those of the operating system.
+    pub uaa_ca_cert: Option<String>,
+}
+
+/// Reads the section. Any value switches it on, as with the Go broker, and then it has to be complete.
+pub(super) fn read(section: &Section<'_>) -> Result<Option<RuntimeCredHub>, Faulty> {
+    if !section.holds_a_value() {
+        return Ok(None);
+    }
+    let url = address::required(
+        section,
+        "api_url",
+        "the address of the runtime CredHub, such as `https://credhub.service.cf.internal:8844`",
+    );
+    let client_id = section.required_text(
+        "client_id",
+        "a client of the platform's UAA with the authorities `credhub.read` and `credhub.write`",
+    );
+    let client_secret = section.required_text("client_secret", "that client's secret");
+    let ca_cert = section.text("ca_cert");
+    let uaa_ca_cert = section.text("internal_uaa_ca_cert");
+    section.remark_unknown_keys();
+    match (url, client_id, client_secret) {
+        (Some(url), Some(client_id), Some(client_secret)) => Ok(Some(RuntimeCredHub {
+            url,
+            client_id: client_id.value,
+            client_secret: client_secret.value.into(),
+            ca_cert: ca_cert.map(|found| found.value),
+            uaa_ca_cert: uaa_ca_cert.map(|found| found.value),
+        })),
+        _ => Err(Faulty),
+    }
+}
+
+/// Whether section and catalog go together.
+pub(super) fn check_catalog(
+    credhub: Option<&RuntimeCredHub>,
+    catalog: &Section<'_>,
+    offering: &Offering,
+) {
+    if credhub.is_none() && offering.bindings_retrievable {
+        catalog.refuse::<()>(
+            "bindings_retrievable",
+            "is true; what is known of a binding is kept in the runtime CredHub: configure `credhub`, or leave this out",
+        );
+    }
+    let is_nameable = CredentialName::try_from(format!("/c/{}", offering.id)).is_ok();
+    if credhub.is_some() && !is_nameable {
+        catalog.refuse::<()>(
+            "id",
+            "cannot be part of a name in CredHub, where `credhub` keeps the credentials of bindings: names have letters, digits \
+             and `-_/.:,()[]+`",
+        );
+    }
+}

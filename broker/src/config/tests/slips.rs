@@ -1,0 +1,96 @@
+//! What slips into the wrong place of a file is told without being repeated.
+
+use super::*;
+
+fn remarks(source: &str) -> Vec<String> {
+    let loaded = parse(source).unwrap();
+    loaded.remarks.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_pem_in_the_place_of_its_path_is_told_and_not_repeated() {
+    let with = |certificate: &str, key: &str| {
+        let tls = format!("  port: 8080\n  tls: {{cert_file: {certificate}, key_file: {key}}}\n");
+        problems(&minimal().replace("  port: 8080\n", &tls))
+    };
+    let whole = r#""-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n""#;
+    let folded = "'-----BEGIN PRIVATE KEY----- hunter2'";
+    let middle = r#""hunter2\nhunter2""#;
+
+    for pem in [whole, folded, middle] {
+        for (certificate, key, expected) in [
+            (pem, "/broker.key", &["cert_file"][..]),
+            ("/broker.crt", pem, &["key_file"]),
+            (pem, pem, &["cert_file", "key_file"]),
+            (pem, "", &["cert_file"]),
+        ] {
+            let found = with(certificate, key);
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            for (fault, key) in found.iter().zip(expected) {
+                let told =
+                    format!("`broker.tls.{key}` holds the PEM itself; give the path of a file");
+                assert!(fault.ends_with(&told), "{fault}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_that_nobody_knows_is_named_only_if_it_looks_like_one() {
+    let long = "a".repeat(41);
+    for (key, is_named) in [
+        ("relases", true),
+        ("my-own_key2", true),
+        ("Hunter2", false),
+        ("hunter2:hunter2", false),
+        ("hunter2 hunter2", false),
+        ("'-----BEGIN PRIVATE KEY-----'", false),
+        (long.as_str(), false),
+    ] {
+        let unknown = format!("service_deployment:\n  {key}: x\n  {key}: x\n");
+        let found = remarks(&minimal().replace("service_deployment:\n", &unknown));
+
+        assert_eq!(found.len(), 3, "{found:?}");
+        for remark in found {
+            assert_eq!(
+                remark.contains(key.trim_matches('\'')),
+                is_named,
+                "{remark}"
+            );
+            assert!(remark.contains("`service_deployment"), "{remark}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_no_map_has_one_fault() {
+    for (source, told) in [
+        ("", "the file is empty; "),
+        ("# nothing\n", "the file is empty; "),
+        ("---\n", "the file is empty; "),
+        ("hunter2", "the file is text; "),
+        ("- hunter2\n", "the file is a list; "),
+        ("12", "the file is a whole number; "),
+    ] {
+        let found = problems(source);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(told), "{found:?}");
+        assert!(
+            found[0].ends_with("; it must be a map of sections such as `broker` and `bosh`"),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_number_beyond_all_bounds_is_told_as_it_is_written() {
+    for written in ["99999999999999999999", "18446744073709551615", "-1.5e+30"] {
+        let found = problems(&minimal().replace("port: 8080", &format!("port: {written}")));
+        let told = format!("broker.yml:2:9: `broker.port` is {written}; give 1 to 65535");
+        assert_eq!(found, [told]);
+    }
+    let timings = "port: 8080\n  timings: {adapter_processes: 99999999999999999999}";
+    let found = problems(&minimal().replace("port: 8080", timings));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("is 99999999999999999999; "), "{found:?}");
+}

@@ -1,0 +1,150 @@
+//! The section `broker.timings`, and every duration and ceiling that it does not name.
+
+use std::time::Duration;
+
+use super::section::Section;
+
+/// Every duration and ceiling that is not fixed by a protocol, in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timings {
+    /// What a request has from its arrival to its answer. The platform gives up after 60 s.
+    pub request_budget: Duration,
+    /// What has to be left when work is handed over: for the hand-over itself, and to look for a lost answer.
+    pub submission_reserve: Duration,
+    /// The first pause of a driver between two looks at a task.
+    pub first_look: Duration,
+    /// The longest pause of a driver between two looks at a task.
+    pub longest_look: Duration,
+    /// How long a driver waits for one answer of the Director.
+    pub driver_call: Duration,
+    /// The first pause of a driver after a call that failed.
+    pub first_retry: Duration,
+    /// The longest pause of a driver after a call that failed.
+    pub longest_retry: Duration,
+    /// How long a lost answer to a submission is looked for among the Director's tasks.
+    pub lost_answer: Duration,
+    /// What taking back may cost beyond the request's own time.
+    pub taking_back: Duration,
+    /// How long the UAA may take to tell of, and delete, a client that an instance may have from before, where none are
+    /// defined any more.
+    pub undefined_client: Duration,
+    /// How long it is tried to take back what a failed bind has made, in the background once its request is answered.
+    pub undoing_a_bind: Duration,
+    /// How long an ended operation is remembered here; afterwards its marker tells.
+    pub remembered: Duration,
+    /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `remembered`: orders under
+    /// ids that are not known yet are remembered here until those are learned.
+    pub plans_believed: Duration,
+    /// How long each neighbour may take at start-up.
+    pub start_up: Duration,
+    /// How long a call of the adapter may run, within the time of its request.
+    pub adapter_call: Duration,
+    /// How many adapter processes run at once; more wait their turn.
+    pub adapter_processes: usize,
+    /// The longest answer of an adapter that is read, in bytes.
+    pub adapter_answer: usize,
+    /// How much of what one call of the adapter says on stderr reaches the log, in bytes.
+    pub adapter_log: usize,
+    /// How many submissions to the Director are under way at once; more wait their turn.
+    pub submissions: usize,
+    /// How long a client may take for a handshake, and for the head of a request.
+    pub request_head: Duration,
+    /// How long a client may take for the body of a request.
+    pub request_body: Duration,
+    /// How long a connection is kept on which nothing is asked. Longer than routers in front keep theirs (Gorouter 90 s): who
+    /// keeps it shorter ends it, and a router that sends a request into an end cannot know what came of it.
+    pub idle_connection: Duration,
+    /// How long an answer is held of which a client takes nothing.
+    pub answer_unread: Duration,
+    /// How many connections there may be; one client may have half of them.
+    pub connections: usize,
+    /// How many requests are worked on at once; more are turned away.
+    pub requests: usize,
+    /// The longest wait of a client that fails to authenticate again and again; zero means that nobody waits.
+    pub failed_authentication: Duration,
+}
+
+const KIBIBYTE: usize = 1024;
+const MEBIBYTE: usize = 1024 * KIBIBYTE;
+
+impl Default for Timings {
+    fn default() -> Self {
+        Self {
+            request_budget: Duration::from_secs(55),
+            submission_reserve: Duration::from_secs(15),
+            first_look: Duration::from_millis(250),
+            longest_look: Duration::from_secs(5),
+            driver_call: Duration::from_secs(30),
+            first_retry: Duration::from_millis(500),
+            longest_retry: Duration::from_secs(30),
+            lost_answer: Duration::from_secs(10),
+            taking_back: Duration::from_secs(4),
+            undefined_client: Duration::from_secs(5),
+            undoing_a_bind: Duration::from_mins(2),
+            remembered: Duration::from_hours(1),
+            plans_believed: Duration::from_mins(10),
+            start_up: Duration::from_secs(30),
+            adapter_call: Duration::from_secs(55),
+            adapter_processes: 64,
+            // The largest manifests have some hundred kilobytes.
+            adapter_answer: 8 * MEBIBYTE,
+            adapter_log: 256 * KIBIBYTE,
+            submissions: 16,
+            request_head: Duration::from_secs(10),
+            request_body: Duration::from_secs(20),
+            idle_connection: Duration::from_mins(3),
+            answer_unread: Duration::from_secs(20),
+            connections: 512,
+            requests: 1024,
+            failed_authentication: Duration::from_secs(5),
+        }
+    }
+}
+
+pub(super) fn read(section: &Section<'_>) -> Option<Timings> {
+    let usual = Timings::default();
+    let seconds = |key| {
+        let found = section.number_within(key, " seconds");
+        found.map(|found| found.map(Duration::from_secs))
+    };
+    let count = |key, unit| {
+        let found = section.number_within(key, unit);
+        found.map(|found| found.and_then(|count| usize::try_from(count).ok()))
+    };
+    let budget = section.number_within(
+        "request_budget_in_seconds",
+        " seconds, for the platform gives up after 60",
+    );
+    let lost_answer = seconds("lost_answer_in_seconds");
+    let adapter_call = seconds("adapter_call_in_seconds");
+    let processes = count("adapter_processes", "");
+    let answer = count("adapter_answer_in_mebibytes", " MiB");
+    let log = count("adapter_log_in_kibibytes", " KiB");
+    let slow_client = seconds("slow_client_in_seconds");
+    let connections = count("connections", "");
+    let failed_authentication = seconds("failed_authentication_in_seconds");
+    section.remark_unknown_keys();
+    let request_budget = budget
+        .ok()?
+        .map_or(usual.request_budget, Duration::from_secs);
+    let request_body = slow_client.ok()?.unwrap_or(usual.request_body);
+    Some(Timings {
+        request_budget,
+        submission_reserve: usual.submission_reserve.min(request_budget / 4),
+        lost_answer: lost_answer.ok()?.unwrap_or(usual.lost_answer),
+        adapter_call: adapter_call.ok()?.unwrap_or(usual.adapter_call),
+        adapter_processes: processes.ok()?.unwrap_or(usual.adapter_processes),
+        adapter_answer: answer
+            .ok()?
+            .map_or(usual.adapter_answer, |answer| answer * MEBIBYTE),
+        adapter_log: log.ok()?.map_or(usual.adapter_log, |log| log * KIBIBYTE),
+        request_head: usual.request_head.min(request_body),
+        request_body,
+        answer_unread: request_body,
+        connections: connections.ok()?.unwrap_or(usual.connections),
+        failed_authentication: failed_authentication
+            .ok()?
+            .unwrap_or(usual.failed_authentication),
+        ..usual
+    })
+}
