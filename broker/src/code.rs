@@ -57,6 +57,22 @@ codes! {
     ConfigRights = 1112,
     /// The Cloud Controller does not let us see all service instances, so that quotas count too little.
     CountingRights = 1113,
+    /// A certificate of the broker's own chain expires soon, or has expired.
+    CertificateExpiry = 1114,
+    /// The certificates of a neighbour are not verified.
+    Unverified = 1115,
+    /// The kind of the broker's key leaves clients out.
+    CertificateKind = 1116,
+    /// The Director's CredHub does not answer at start-up.
+    CredHubUnreachable = 1117,
+    /// The Director's CredHub does not accept the configured credentials.
+    CredHubCredentials = 1118,
+    /// The rights at the UAA do not suffice for the clients of service instances.
+    ClientRights = 1119,
+    /// The runtime CredHub does not answer at start-up.
+    RuntimeCredHubUnreachable = 1120,
+    /// The runtime CredHub or its UAA does not accept the configured credentials.
+    RuntimeCredHubCredentials = 1121,
 
     /// Wrong or missing credentials.
     Unauthorized = 2001,
@@ -82,7 +98,7 @@ codes! {
     NotSupported = 2011,
     /// No such path, or not with this method.
     Route = 2012,
-    /// A body over the limit.
+    /// A body, an address or headers over the limit.
     TooLarge = 2013,
     /// A request that did not arrive in time.
     SlowClient = 2014,
@@ -94,6 +110,10 @@ codes! {
     UpgradeFirst = 2017,
     /// Parameters that the schema of the plan does not allow.
     InvalidParameters = 2018,
+    /// More requests at once than are worked on.
+    Crowded = 2019,
+    /// More connections at once than are taken.
+    Connections = 2020,
 
     /// The adapter could not be started.
     AdapterStart = 3001,
@@ -107,6 +127,10 @@ codes! {
     AdapterOutput = 3005,
     /// The adapter's manifest may not be deployed.
     Manifest = 3006,
+    /// The adapter returned something with a binding that the catalog does not announce.
+    UnannouncedBinding = 3007,
+    /// The manifest of an instance does not have the link behind a DNS address that its plan's bindings need.
+    DnsLink = 3009,
 
     /// A call to the BOSH Director failed.
     Director = 4001,
@@ -118,6 +142,14 @@ codes! {
     ForeignDeployment = 4004,
     /// A call to the service instances API failed.
     ServiceInstancesApi = 4005,
+    /// A call to the Director's CredHub failed.
+    CredHub = 4006,
+    /// A call to the runtime CredHub failed.
+    RuntimeCredHub = 4007,
+    /// Something is wrong with the UAA client of a service instance.
+    InstanceClient = 4009,
+    /// A reference of a manifest means no secret that we can read.
+    UnresolvedSecret = 4010,
 
     /// The Director could not deploy or delete what it was asked to.
     TaskFailed = 5001,
@@ -131,6 +163,8 @@ codes! {
     Follow = 5005,
     /// What is remembered of an instance cannot be understood.
     Marker = 5006,
+    /// What a failed bind has made could not be taken back.
+    HalfMadeBinding = 5007,
     /// Something in the broker itself went wrong.
     Internal = 5999,
 }
@@ -146,6 +180,26 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn the_operators_guide_explains_every_code_and_no_other() {
+        let guide = include_str!("../../docs/operators/errors.md");
+        let rows = guide.lines().filter(|line| line.starts_with("| `ODB-"));
+        let explained: Vec<&str> = rows
+            .clone()
+            .filter_map(|row| row.split('`').nth(1))
+            .collect();
+        let mut all: Vec<String> = Code::ALL.iter().map(ToString::to_string).collect();
+        all.sort();
+        assert_eq!(explained, all);
+        for row in rows {
+            let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+            assert!(
+                cells.len() == 3 && cells.iter().all(|cell| cell.len() > 7),
+                "{row}"
+            );
+        }
+    }
 
     #[test]
     fn no_number_is_given_twice() {

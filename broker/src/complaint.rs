@@ -5,6 +5,7 @@ use std::fmt;
 use odb_platform::director::TaskId;
 
 use crate::{
+    config::ErrorDetail,
     ids::{InstanceId, RequestId},
     kind::OperationKind,
 };
@@ -36,6 +37,36 @@ pub enum Asked {
     Unbind,
 }
 
+/// What a cause follows when users are told of it. The words are the Go broker's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The answer to a request.
+    Answer,
+    /// How an operation has ended.
+    Ending,
+}
+
+/// The longest cause that users are told. Platforms cut at 10,000 characters.
+const MAX_CAUSE: usize = 2000;
+
+impl Told {
+    /// What users read: `words`, and the cause behind them where the operator lets users see it. This is the one place that
+    /// `broker.expose_operational_errors` moves (`spec/contracts/broker-behaviour.md` §2).
+    pub fn with_cause(self, words: String, cause: &str, detail: ErrorDetail) -> String {
+        let joint = match self {
+            Self::Answer => " - error-message: ",
+            Self::Ending => ", error-message: ",
+        };
+        match detail {
+            ErrorDetail::Hidden => words,
+            ErrorDetail::Exposed => {
+                let cause: String = cause.chars().take(MAX_CAUSE).collect();
+                format!("{words}{joint}{cause}")
+            }
+        }
+    }
+}
+
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,5 +92,28 @@ impl fmt::Display for Complaint<'_> {
             write!(f, ", operation: {operation}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_read_causes_where_the_operator_lets_them_and_not_at_any_length() {
+        let told = |told: Told, detail| told.with_cause("It failed".to_owned(), "no host", detail);
+        assert_eq!(told(Told::Answer, ErrorDetail::Hidden), "It failed");
+        assert_eq!(told(Told::Ending, ErrorDetail::Hidden), "It failed");
+        assert_eq!(
+            told(Told::Answer, ErrorDetail::Exposed),
+            "It failed - error-message: no host"
+        );
+        assert_eq!(
+            told(Told::Ending, ErrorDetail::Exposed),
+            "It failed, error-message: no host"
+        );
+        let long = "x".repeat(100_000);
+        let told = Told::Answer.with_cause(String::new(), &long, ErrorDetail::Exposed);
+        assert!(told.len() < 2100, "{}", told.len());
     }
 }

@@ -23,6 +23,16 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::Create,
+        Self::Update,
+        Self::Upgrade,
+        Self::Recreate,
+        Self::Delete,
+        Self::ForceDelete,
+    ];
+
     /// The instance is gone afterwards.
     pub fn deletes(self) -> bool {
         match self {

@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 
-use super::process::{self, Ended, Unfinished};
+use super::process::{Ended, Stream, Unfinished};
 use crate::telemetry::Redaction;
 
 /// The most of an adapter's own message that a platform user gets to read.
@@ -50,10 +50,17 @@ pub enum AdapterFault {
         call: Subcommand,
     },
     /// It printed without end.
-    #[error("the service adapter printed more than {} MiB for `{call}` and was killed", process::MAX_STDOUT / 1024 / 1024)]
+    #[error(
+        "the service adapter printed more than {} MiB on {stream} for `{call}` and was killed",
+        limit / 1024 / 1024
+    )]
     TooMuchOutput {
         /// The subcommand.
         call: Subcommand,
+        /// On which of its streams.
+        stream: Stream,
+        /// What is accepted, in bytes.
+        limit: usize,
     },
     /// Its output could not be read.
     #[error("could not read the answer of the service adapter to `{call}`")]
@@ -127,7 +134,11 @@ impl AdapterFault {
                 source,
             },
             Unfinished::Hung => Self::Hung { call },
-            Unfinished::TooMuchOutput => Self::TooMuchOutput { call },
+            Unfinished::TooMuchOutput { stream, limit } => Self::TooMuchOutput {
+                call,
+                stream,
+                limit,
+            },
             Unfinished::Read(source) => Self::Read { call, source },
         }
     }

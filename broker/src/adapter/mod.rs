@@ -9,6 +9,7 @@
 //! | `plan` | a plan as adapters get to see it |
 //! | `question` | what is asked, in the form that the adapter takes |
 //! | `process` | one supervised child process |
+//! | `strays` | what it leaves behind outside its process group |
 //! | `answer`, `fault` | what it printed, understood; why there is no answer |
 
 mod answer;
@@ -16,10 +17,11 @@ mod fault;
 mod plan;
 mod process;
 mod question;
+mod strays;
 #[cfg(test)]
 mod tests;
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use odb_adapter_sdk::protocol::{
     AdapterArguments, AdapterInput, Binding, CreateBinding, DashboardUrl, DeleteBinding, ExitCode,
@@ -31,12 +33,18 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::config::{self, AdapterForm};
+use crate::{
+    config::{self, AdapterForm},
+    telemetry::{metrics, metrics::AdapterOutcome},
+};
 use answer::Answer;
+use process::{Ceilings, Ended, Unfinished};
 use question::Question;
 
 pub use fault::AdapterFault;
 pub use plan::plan_for_adapter;
+pub use process::Stream;
+pub use strays::{end_all_strays, watch_for_strays};
 
 /// What an adapter needs of the broker's environment, beside what the configuration lists.
 const PASSED_ON: &[&str] = &[
@@ -62,6 +70,9 @@ pub struct ServiceAdapter {
     form: AdapterForm,
     environment: Arc<[(OsString, OsString)]>,
     places: Arc<Semaphore>,
+    /// How long a call may run.
+    limit: Duration,
+    ceilings: Ceilings,
 }
 
 impl ServiceAdapter {
@@ -82,6 +93,11 @@ impl ServiceAdapter {
             form: adapter.form,
             environment: passed_on,
             places: Arc::new(Semaphore::new(timings.adapter_processes)),
+            limit: timings.adapter_call,
+            ceilings: Ceilings {
+                answer: timings.adapter_answer,
+                log: timings.adapter_log,
+            },
         }
     }
 
@@ -180,12 +196,23 @@ impl ServiceAdapter {
     async fn ask(&self, question: Question, deadline: Instant) -> Result<Answer, AdapterFault> {
         let call = question.call;
         let longest_argument = question.longest_argument();
+        let mut counted = metrics().adapter.wait(call);
         let Ok(Ok(_place)) = timeout_at(deadline, self.places.acquire()).await else {
+            counted.ended(AdapterOutcome::NoPlace);
             return Err(AdapterFault::NoPlace { call });
         };
-        let started = Instant::now();
-        let ended = process::run(&self.program, question, &self.environment, deadline).await;
-        let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        counted.run();
+        let deadline = deadline.min(Instant::now() + self.limit);
+        let ended = process::run(
+            &self.program,
+            question,
+            &self.environment,
+            self.ceilings,
+            deadline,
+        )
+        .await;
+        let duration_ms = u64::try_from(counted.elapsed().as_millis()).unwrap_or(u64::MAX);
+        counted.ended(outcome(&ended));
         match ended {
             Ok(ended) if ended.status.success() => {
                 tracing::info!(duration_ms, "the service adapter answered");
@@ -199,5 +226,15 @@ impl ServiceAdapter {
                 unfinished,
             )),
         }
+    }
+}
+
+fn outcome(ended: &Result<Ended, Unfinished>) -> AdapterOutcome {
+    match ended {
+        Ok(ended) if ended.status.success() => AdapterOutcome::Answered,
+        Ok(_) => AdapterOutcome::Failed,
+        Err(Unfinished::Hung) => AdapterOutcome::Hung,
+        Err(Unfinished::TooMuchOutput { .. }) => AdapterOutcome::TooMuchOutput,
+        Err(Unfinished::Start(_) | Unfinished::Read(_)) => AdapterOutcome::Broken,
     }
 }

@@ -2,28 +2,25 @@
 
 use std::{
     ffi::OsString,
-    io,
+    fmt, io,
     path::Path,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
 
 use bytes::BytesMut;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStdin, Command},
     time::{Instant, timeout_at},
 };
 
-use super::question::Question;
+use super::{question::Question, strays::Leader};
 use crate::telemetry::Redaction;
 
-/// The most that is read of an answer. The largest manifests have some hundred kilobytes.
-pub(super) const MAX_STDOUT: usize = 8 * 1024 * 1024;
-
-/// The most of one call's stderr that reaches the log; the rest is read and thrown away.
-const MAX_LOGGED_STDERR: usize = 256 * 1024;
+/// The most that is read of one call's stderr: more is no complaint but a flood.
+const MAX_STDERR: usize = 64 * 1024 * 1024;
 
 /// The longest line of stderr that reaches the log in one piece.
 const MAX_LINE: usize = 4 * 1024;
@@ -31,10 +28,28 @@ const MAX_LINE: usize = 4 * 1024;
 /// How long what an ended leader left behind may hold on to its output.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
 
+/// What one call may cost, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ceilings {
+    /// The longest answer.
+    pub(super) answer: usize,
+    /// How much of its stderr reaches the log; the rest is read and thrown away.
+    pub(super) log: usize,
+}
+
 /// How a child ended that ended by itself.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
+}
+
+/// What a child prints on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Its answer.
+    Stdout,
+    /// What it says to the operator.
+    Stderr,
 }
 
 /// Why there is no exit status.
@@ -44,29 +59,46 @@ pub(super) enum Unfinished {
     Start(#[source] io::Error),
     #[error("the process did not end in time and was killed")]
     Hung,
-    #[error("the process printed more than {MAX_STDOUT} bytes and was killed")]
-    TooMuchOutput,
+    #[error("the process printed more than {limit} bytes on {stream} and was killed")]
+    TooMuchOutput { stream: Stream, limit: usize },
     #[error("could not read what the process printed")]
     Read(#[source] io::Error),
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        })
+    }
 }
 
 /// A running adapter and everything it has started. None of it outlives this value.
 struct Guest {
     child: Child,
-    group: Option<Pid>,
+    leader: Option<Leader>,
 }
 
-fn kill(group: Option<Pid>) {
-    if let Some(group) = group {
-        // An empty group answers ESRCH, which is what we want to hear.
-        let _ = kill_process_group(group, Signal::KILL);
+impl Guest {
+    /// Kills the whole group; what is outside of it goes with the leader.
+    fn kill(&self) {
+        if let Some(leader) = &self.leader {
+            // An empty group answers ESRCH, which is what we want to hear.
+            let _ = kill_process_group(leader.id(), Signal::KILL);
+        }
+    }
+
+    /// The leader is reaped: its id, which is that of its group, may soon be somebody else's.
+    fn retire(&mut self) {
+        self.leader = None;
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
         // `kill_on_drop` reaches the leader alone; what the leader started holds on to the group.
-        kill(self.group);
+        self.kill();
     }
 }
 
@@ -75,16 +107,19 @@ pub(super) async fn run(
     program: &Path,
     question: Question,
     environment: &[(OsString, OsString)],
+    ceilings: Ceilings,
     deadline: Instant,
 ) -> Result<Ended, Unfinished> {
     let mut guest = spawn(program, &question, environment).map_err(Unfinished::Start)?;
-    let result = match timeout_at(deadline, attend(&mut guest, question.stdin)).await {
+    let attended = attend(&mut guest, question.stdin, ceilings);
+    let result = match timeout_at(deadline, attended).await {
         Ok(result) => result,
         Err(_) => Err(Unfinished::Hung),
     };
-    kill(guest.group);
+    guest.kill();
     // Reaps the leader; it is dead by now, or about to be.
     let _ = guest.child.wait().await;
+    guest.retire();
     result
 }
 
@@ -97,7 +132,8 @@ fn spawn(
         Some(_) => Stdio::piped(),
         None => Stdio::null(),
     };
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .arg(question.call.name())
         .args(&question.arguments)
         .env_clear()
@@ -107,60 +143,75 @@ fn spawn(
         .kill_on_drop(true)
         .stdin(stdin)
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let group = child
-        .id()
-        .and_then(|id| i32::try_from(id).ok())
-        .and_then(Pid::from_raw);
-    Ok(Guest { child, group })
+        .stderr(Stdio::piped());
+    let (child, leader) = Leader::spawn(|| command.spawn())?;
+    if let Some(leader) = &leader {
+        forbid_core_dumps(leader.id());
+    }
+    Ok(Guest { child, leader })
 }
 
-async fn attend(guest: &mut Guest, input: Option<Vec<u8>>) -> Result<Ended, Unfinished> {
+/// A core dump of an adapter would have secrets in it. What the leader starts from now on inherits this.
+fn forbid_core_dumps(leader: Pid) {
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    if let Err(error) = prlimit(Some(leader), Resource::Core, none) {
+        tracing::debug!(%error, "core dumps of the service adapter could not be forbidden");
+    }
+}
+
+async fn attend(
+    guest: &mut Guest,
+    input: Option<Vec<u8>>,
+    ceilings: Ceilings,
+) -> Result<Ended, Unfinished> {
     let stdin = guest.child.stdin.take();
     let stdout = guest.child.stdout.take();
     let stderr = guest.child.stderr.take();
-    let group = guest.group;
-    let talking = async {
-        // A child that has answered need not have read everything.
+    let mut answer = Vec::new();
+    let status = {
+        let talking = async {
+            // A child that has answered need not have read everything.
+            tokio::select! {
+                biased;
+                heard = listen(stdout, stderr, &mut answer, ceilings) => heard,
+                never = async { feed(stdin, input).await; std::future::pending().await } => never,
+            }
+        };
+        tokio::pin!(talking);
         tokio::select! {
-            biased;
-            answer = listen(stdout, stderr) => answer,
-            never = async { feed(stdin, input).await; std::future::pending().await } => never,
+            heard = &mut talking => {
+                heard?;
+                guest.child.wait().await.map_err(Unfinished::Read)?
+            }
+            status = guest.child.wait() => {
+                let status = status.map_err(Unfinished::Read)?;
+                // Somebody the leader started may still hold the pipes. What the leader has said is in them by now.
+                if let Ok(heard) = tokio::time::timeout(LEFTOVER_GRACE, &mut talking).await {
+                    heard?;
+                }
+                status
+            }
         }
     };
-    tokio::pin!(talking);
-    tokio::select! {
-        answer = &mut talking => {
-            let stdout = answer?;
-            let status = guest.child.wait().await.map_err(Unfinished::Read)?;
-            Ok(Ended { status, stdout })
-        }
-        status = guest.child.wait() => {
-            let status = status.map_err(Unfinished::Read)?;
-            // Somebody the leader started may still hold the pipes.
-            let in_grace = tokio::time::timeout(LEFTOVER_GRACE, &mut talking).await;
-            let answer = if let Ok(answer) = in_grace {
-                answer
-            } else {
-                kill(group);
-                talking.await
-            };
-            Ok(Ended { status, stdout: answer? })
-        }
-    }
+    Ok(Ended {
+        status,
+        stdout: answer,
+    })
 }
 
 async fn listen(
     stdout: Option<impl AsyncRead + Unpin>,
     stderr: Option<impl AsyncRead + Unpin>,
-) -> Result<Vec<u8>, Unfinished> {
-    let logging = async {
-        log_stderr(stderr).await;
-        Ok(())
-    };
-    let (answer, ()) = tokio::try_join!(read_answer(stdout), logging)?;
-    Ok(answer)
+    answer: &mut Vec<u8>,
+    ceilings: Ceilings,
+) -> Result<(), Unfinished> {
+    let reading = read_answer(stdout, answer, ceilings.answer);
+    let logging = log_stderr(stderr, ceilings.log);
+    tokio::try_join!(reading, logging)?;
+    Ok(())
 }
 
 /// Writes the input. A child that does not care to read it closes the pipe, which is its right.
@@ -171,31 +222,37 @@ async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
     }
 }
 
-async fn read_answer(stdout: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, Unfinished> {
-    let mut answer = Vec::new();
-    if let Some(stdout) = stdout {
-        let limit = MAX_STDOUT as u64 + 1;
-        stdout
-            .take(limit)
-            .read_to_end(&mut answer)
-            .await
-            .map_err(Unfinished::Read)?;
+/// Reads an answer to its end. Dropped before, it leaves in `answer` what there was.
+async fn read_answer(
+    stdout: Option<impl AsyncRead + Unpin>,
+    answer: &mut Vec<u8>,
+    limit: usize,
+) -> Result<(), Unfinished> {
+    let Some(mut stdout) = stdout else {
+        return Ok(());
+    };
+    while stdout.read_buf(answer).await.map_err(Unfinished::Read)? > 0 {
+        if answer.len() > limit {
+            let stream = Stream::Stdout;
+            return Err(Unfinished::TooMuchOutput { stream, limit });
+        }
     }
-    if answer.len() > MAX_STDOUT {
-        return Err(Unfinished::TooMuchOutput);
-    }
-    Ok(answer)
+    Ok(())
 }
 
 /// Hands stderr to the log as it comes, line by line and redacted.
-async fn log_stderr(stderr: Option<impl AsyncRead + Unpin>) {
-    let Some(stderr) = stderr else { return };
+async fn log_stderr(
+    stderr: Option<impl AsyncRead + Unpin>,
+    limit: usize,
+) -> Result<(), Unfinished> {
+    let Some(stderr) = stderr else { return Ok(()) };
     let mut reader = BufReader::new(stderr);
     let mut line = BytesMut::with_capacity(MAX_LINE);
-    let mut log = StderrLog::default();
+    let mut log = StderrLog::new(limit);
+    let mut read = 0;
     loop {
         let Ok(available) = reader.fill_buf().await else {
-            return;
+            return Ok(());
         };
         if available.is_empty() {
             break;
@@ -210,24 +267,40 @@ async fn log_stderr(stderr: Option<impl AsyncRead + Unpin>) {
             log.take(&line);
             line.clear();
         }
+        read += consumed;
+        if read > MAX_STDERR {
+            return Err(Unfinished::TooMuchOutput {
+                stream: Stream::Stderr,
+                limit: MAX_STDERR,
+            });
+        }
     }
     log.take(&line);
+    Ok(())
 }
 
 /// What of a call's stderr goes into the log.
-#[derive(Default)]
 struct StderrLog {
+    limit: usize,
     logged: usize,
     redaction: Redaction,
 }
 
 impl StderrLog {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            logged: 0,
+            redaction: Redaction::default(),
+        }
+    }
+
     fn take(&mut self, line: &[u8]) {
-        if line.is_empty() || self.logged > MAX_LOGGED_STDERR {
+        if line.is_empty() || self.logged > self.limit {
             return;
         }
         self.logged += line.len();
-        if self.logged > MAX_LOGGED_STDERR {
+        if self.logged > self.limit {
             tracing::warn!("the service adapter's stderr goes on; the rest is left out");
             return;
         }

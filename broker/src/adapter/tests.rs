@@ -25,7 +25,19 @@ impl Script {
         Self::of(body, adapter_processes, AdapterForm::Stdin)
     }
 
+    fn with_timings(body: &str, timings: &Timings) -> Self {
+        Self::made(body, timings, AdapterForm::Stdin)
+    }
+
     fn of(body: &str, adapter_processes: usize, form: AdapterForm) -> Self {
+        let timings = Timings {
+            adapter_processes,
+            ..Timings::default()
+        };
+        Self::made(body, &timings, form)
+    }
+
+    fn made(body: &str, timings: &Timings, form: AdapterForm) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("adapter");
         fs::write(
@@ -40,10 +52,6 @@ impl Script {
             form,
             plan_schemas: config::PlanSchemaSupport::Disabled,
         };
-        let timings = Timings {
-            adapter_processes,
-            ..Timings::default()
-        };
         let environment = [
             ("PATH", std::env::var_os("PATH").unwrap_or_default()),
             ("SECRET_OF_THE_BROKER", "hunter2".into()),
@@ -51,7 +59,7 @@ impl Script {
         ];
         let adapter = ServiceAdapter::new(
             &config,
-            &timings,
+            timings,
             environment
                 .into_iter()
                 .map(|(name, value)| (name.into(), value)),
@@ -76,6 +84,21 @@ impl Script {
             .generate_manifest(&request, Instant::now() + LONG)
             .await?;
         Ok(answer.manifest.into_string())
+    }
+
+    /// The process whose id stands in this file ends.
+    async fn expect_gone(&self, name: &str) {
+        let pid = self.file(name);
+        assert!(!pid.trim().is_empty(), "{name} has not begun");
+        let is_gone = || {
+            fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+                .map_or(true, |stat| stat.contains(") Z "))
+        };
+        let end = Instant::now() + LONG;
+        while !is_gone() {
+            assert!(Instant::now() < end, "{name} {pid} is still there");
+            tokio::task::yield_now().await;
+        }
     }
 
     fn file(&self, name: &str) -> String {
@@ -177,17 +200,128 @@ async fn a_hanging_adapter_is_killed_with_all_that_it_started() {
         Err(AdapterFault::Hung { .. })
     ));
     for name in ["leader", "grandchild"] {
-        let pid = script.file(name);
-        let is_gone = || {
-            fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
-                .map_or(true, |stat| stat.contains(") Z "))
-        };
-        let end = Instant::now() + LONG;
-        while !is_gone() {
-            assert!(Instant::now() < end, "{name} {pid} is still there");
+        script.expect_gone(name).await;
+    }
+}
+
+#[tokio::test]
+async fn a_daemon_with_a_session_of_its_own_goes_with_its_call() {
+    for body in [
+        "setsid -f sh -c 'echo $$ > daemon; exec sleep 1000'",
+        // With a family of its own, and deaf to friendly words.
+        "setsid -f sh -c 'trap \"\" TERM HUP; setsid -f sh -c \"echo \\$\\$ > daemon; sleep 1000; sleep 1000\"; sleep 1000'",
+    ] {
+        let script = Script::new(&format!(
+            "{body}\nuntil [ -s daemon ]; do sleep 0.01; done\necho '{{\"dashboard_url\":\"x\"}}'"
+        ));
+        assert_eq!(script.dashboard(LONG).await.unwrap().as_deref(), Some("x"));
+        script.expect_gone("daemon").await;
+    }
+}
+
+#[tokio::test]
+async fn the_daemon_of_a_call_that_nobody_waits_for_any_more_goes_too() {
+    let script = Script::new("setsid -f sh -c 'echo $$ > daemon; exec sleep 1000'; sleep 1000");
+    let begun = async {
+        while script.file("daemon").is_empty() {
             tokio::task::yield_now().await;
         }
+    };
+    tokio::select! {
+        ended = script.dashboard(LONG) => panic!("{ended:?}"),
+        () = begun => {}
     }
+    script.expect_gone("daemon").await;
+}
+
+#[tokio::test]
+async fn a_call_that_ends_leaves_the_daemons_of_a_running_one_alone() {
+    let script = Script::with_places(
+        "if mkdir first 2>/dev/null
+         then setsid -f sh -c 'echo $$ > daemon; exec sleep 1000'
+              until [ -e second ]; do sleep 0.01; done
+              kill -0 $(cat daemon) && echo '{\"dashboard_url\":\"alive\"}'
+         else until [ -s daemon ]; do sleep 0.01; done
+              echo '{\"dashboard_url\":\"second\"}'
+         fi",
+        2,
+    );
+    let first = script.dashboard(LONG);
+    let second = async {
+        while script.file("daemon").is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let answer = script.dashboard(LONG).await;
+        fs::write(script.folder.path().join("second"), "").unwrap();
+        answer
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(second.unwrap().as_deref(), Some("second"));
+    assert_eq!(first.unwrap().as_deref(), Some("alive"));
+    script.expect_gone("daemon").await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_holds_the_output_does_not_hold_us_up() {
+    let script = Script::new("setsid -f sleep 1000; echo '{\"dashboard_url\":\"x\"}'");
+    let ended = tokio::time::timeout(LONG, script.dashboard(Duration::from_mins(10))).await;
+    assert_eq!(ended.unwrap().unwrap().as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn complaints_without_end_are_stopped() {
+    let script = Script::new("yes >&2");
+    let fault = script.dashboard(LONG).await.unwrap_err();
+    assert!(
+        matches!(
+            fault,
+            AdapterFault::TooMuchOutput {
+                stream: Stream::Stderr,
+                ..
+            }
+        ),
+        "{fault}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_before_the_input_is_read_is_taken() {
+    let script = Script::new(
+        "head -c 1000000 /dev/zero | tr '\\0' ' '; echo '{\"dashboard_url\":\"x\"}'; cat >/dev/null",
+    );
+    let manifest = ManifestText::from("x".repeat(1024 * 1024));
+    let request = GenerateDashboardUrl::new("i1", Plan::new(Vec::new()), manifest);
+    let answer = script
+        .adapter
+        .dashboard_url(&request, Instant::now() + LONG)
+        .await;
+    assert_eq!(answer.unwrap().as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn an_adapter_leaves_no_core_dump() {
+    let script =
+        Script::new("until [ \"$(ulimit -c)\" = 0 ]; do :; done; echo '{\"dashboard_url\":\"x\"}'");
+    assert_eq!(script.dashboard(LONG).await.unwrap().as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn the_operator_decides_how_much_and_how_long() {
+    let timings = Timings {
+        adapter_call: SHORT,
+        adapter_answer: 10,
+        ..Timings::default()
+    };
+    let talkative = Script::with_timings("echo 01234567890123456789", &timings);
+    assert!(matches!(
+        talkative.dashboard(LONG).await,
+        Err(AdapterFault::TooMuchOutput { limit: 10, .. })
+    ));
+    let slow = Script::with_timings("sleep 1000", &timings);
+    assert!(matches!(
+        slow.dashboard(LONG).await,
+        Err(AdapterFault::Hung { .. })
+    ));
 }
 
 #[tokio::test]

@@ -1,0 +1,105 @@
+//! What the process itself needs, under the names that Prometheus has for it, as Linux tells.
+
+use std::{
+    fs,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use prometheus::{
+    Counter, Gauge, IntGauge,
+    core::{Collector, Desc},
+    proto::MetricFamily,
+};
+use rustix::{
+    process::{Resource, getrlimit},
+    time::{ClockId, clock_gettime},
+};
+
+use super::MADE_ONCE;
+
+/// Looks at the process whenever somebody asks.
+#[derive(Clone, Debug)]
+pub(super) struct ProcessMetrics {
+    cpu: Counter,
+    resident: IntGauge,
+    virtual_memory: IntGauge,
+    open_files: IntGauge,
+    max_files: IntGauge,
+    threads: IntGauge,
+    started: Gauge,
+}
+
+impl ProcessMetrics {
+    pub(super) fn new() -> Self {
+        let gauge = |name, help| IntGauge::new(name, help).expect(MADE_ONCE);
+        let started = Gauge::new(
+            "process_start_time_seconds",
+            "When the process started, in seconds since 1970",
+        )
+        .expect(MADE_ONCE);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        started.set(since.unwrap_or_default().as_secs_f64());
+        Self {
+            cpu: Counter::new("process_cpu_seconds_total", "Processor time").expect(MADE_ONCE),
+            resident: gauge("process_resident_memory_bytes", "Memory in use"),
+            virtual_memory: gauge("process_virtual_memory_bytes", "Address space in use"),
+            open_files: gauge("process_open_fds", "Open file descriptors"),
+            max_files: gauge("process_max_fds", "Most file descriptors that may be open"),
+            threads: gauge("process_threads", "Threads"),
+            started,
+        }
+    }
+
+    fn look(&self) {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a processor's time has fewer digits"
+        )]
+        let used = used.tv_sec as f64 + used.tv_nsec as f64 / 1e9;
+        self.cpu.inc_by((used - self.cpu.get()).max(0.0));
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let of = |key: &str| -> i64 {
+            let line = status.lines().find_map(|line| line.strip_prefix(key));
+            let number = line.and_then(|rest| rest.split_whitespace().next());
+            number.and_then(|number| number.parse().ok()).unwrap_or(0)
+        };
+        self.resident.set(of("VmRSS:") * 1024);
+        self.virtual_memory.set(of("VmSize:") * 1024);
+        self.threads.set(of("Threads:"));
+        // The look itself has the folder open.
+        let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+        self.open_files.set(count(open.saturating_sub(1)));
+        let most = getrlimit(Resource::Nofile).current;
+        self.max_files
+            .set(most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX)));
+    }
+
+    fn all(&self) -> [&dyn Collector; 7] {
+        [
+            &self.cpu,
+            &self.resident,
+            &self.virtual_memory,
+            &self.open_files,
+            &self.max_files,
+            &self.threads,
+            &self.started,
+        ]
+    }
+}
+
+impl Collector for ProcessMetrics {
+    fn desc(&self) -> Vec<&Desc> {
+        self.all().into_iter().flat_map(Collector::desc).collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        self.look();
+        let all = self.all().into_iter();
+        all.flat_map(Collector::collect).collect()
+    }
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
