@@ -1,25 +1,28 @@
 //! Credentials, from the deployed manifest and its addresses.
 
 use odb_adapter_sdk::protocol::{
-    Binding, BoshVms, CreateBinding, DeleteBinding, ManifestText, RequestParameters,
+    Binding, BoshVms, CreateBinding, DeleteBinding, DnsAddresses, ManifestText, RequestParameters,
+    Secrets,
 };
 use odb_platform::{
     director::Deployment,
     http::{Call, Deadline},
 };
-
 use secrecy::ExposeSecret;
+use serde_json::{Map, Value};
 
 use super::{Fault, Instances, Known, OperationKind, deployment};
-use crate::ids::{BindingId, InstanceId, RequestId};
+use crate::ids::{BindingId, InstanceId, OfferingId, PlanId, RequestId};
 
 /// What a request for credentials brings, or for their end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct BindingOrder {
     /// The service instance.
     pub instance: InstanceId,
     /// The binding.
     pub binding: BindingId,
+    /// The plan, which may be gone from the catalog when credentials are given back.
+    pub plan: PlanId,
     /// The request's body as the adapter gets to see it.
     pub parameters: RequestParameters,
     /// The request's id.
@@ -28,11 +31,34 @@ pub struct BindingOrder {
     pub deadline: Deadline,
 }
 
-/// An instance that can be bound: what an adapter needs to know of it.
-#[derive(Debug)]
+/// What an adapter is told of the instance that it makes credentials for, or takes them back from.
+#[derive(Clone, Debug)]
 pub struct Bindable {
     manifest: ManifestText,
     vms: BoshVms,
+    /// The values behind the manifest's references; `None` without secure manifests.
+    secrets: Option<Secrets>,
+    /// The DNS addresses that the plan asks for.
+    dns_addresses: DnsAddresses,
+}
+
+impl BindingOrder {
+    /// The order that takes the credentials back.
+    #[must_use]
+    pub fn reversed(self, service: &OfferingId, deadline: Deadline) -> Self {
+        Self {
+            parameters: parameters_of_unbind(service, &self.plan),
+            deadline,
+            ..self
+        }
+    }
+}
+
+/// The Go broker tells adapters these two of an unbind and nothing else.
+pub fn parameters_of_unbind(service: &OfferingId, plan: &PlanId) -> RequestParameters {
+    let fields = [("plan_id", plan.as_str()), ("service_id", service.as_str())];
+    let fields = fields.map(|(key, value)| (key.to_owned(), Value::from(value)));
+    RequestParameters::from_fields(Map::from_iter(fields))
 }
 
 impl Instances {
@@ -45,17 +71,19 @@ impl Instances {
         {
             return Err(Fault::Busy);
         }
-        self.topology(order).await
+        self.bindable(order).await
     }
 
     /// Makes credentials.
-    pub async fn bind(&self, order: &BindingOrder, instance: Bindable) -> Result<Binding, Fault> {
-        let request = CreateBinding::new(
+    pub async fn bind(&self, order: &BindingOrder, instance: &Bindable) -> Result<Binding, Fault> {
+        let mut request = CreateBinding::new(
             order.binding.as_str(),
-            instance.vms,
-            instance.manifest,
+            instance.vms.clone(),
+            instance.manifest.clone(),
             order.parameters.clone(),
         );
+        request.secrets.clone_from(&instance.secrets);
+        request.dns_addresses.clone_from(&instance.dns_addresses);
         Ok(self
             .adapter
             .create_binding(&request, order.deadline.instant())
@@ -64,20 +92,32 @@ impl Instances {
 
     /// Takes credentials back.
     pub async fn unbind(&self, order: &BindingOrder) -> Result<(), Fault> {
-        let instance = self.topology(order).await?;
-        let request = DeleteBinding::new(
+        let instance = self.bindable(order).await?;
+        self.unbind_from(order, &instance).await
+    }
+
+    /// Takes credentials back from an instance that has been looked at.
+    pub async fn unbind_from(
+        &self,
+        order: &BindingOrder,
+        instance: &Bindable,
+    ) -> Result<(), Fault> {
+        let mut request = DeleteBinding::new(
             order.binding.as_str(),
-            instance.vms,
-            instance.manifest,
+            instance.vms.clone(),
+            instance.manifest.clone(),
             order.parameters.clone(),
         );
+        request.secrets.clone_from(&instance.secrets);
+        request.dns_addresses.clone_from(&instance.dns_addresses);
         Ok(self
             .adapter
             .delete_binding(&request, order.deadline.instant())
             .await?)
     }
 
-    async fn topology(&self, order: &BindingOrder) -> Result<Bindable, Fault> {
+    /// Gathers what an adapter is told of an instance.
+    async fn bindable(&self, order: &BindingOrder) -> Result<Bindable, Fault> {
         let call = Call::until(order.deadline).with_request_id(order.request.as_str());
         let name = deployment(&order.instance);
         let director = &self.neighbours.director;
@@ -94,6 +134,15 @@ impl Instances {
             .vms(&call, &name)
             .await
             .map_err(Fault::director("list the instance's VMs"))?;
-        Ok(Bindable { manifest, vms })
+        let secrets = self.secrets_for_bindings(&call, &name, &manifest).await;
+        let dns_addresses = self
+            .dns_addresses(&call, &order.plan, &order.binding, &name)
+            .await?;
+        Ok(Bindable {
+            manifest,
+            vms,
+            secrets,
+            dns_addresses,
+        })
     }
 }

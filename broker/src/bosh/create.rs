@@ -4,8 +4,8 @@ use odb_platform::director::Deployment;
 use serde_json::{Map, Value};
 
 use super::{
-    Fault, Instances, Marker, OperationKind, Order, Started, StoredMarker, deployment,
-    hand_over::HandOver, in_flight::InFlight,
+    Fault, Instances, Marker, OperationKind, Order, Started, StoredMarker, configs::CurrentConfigs,
+    deployment, hand_over::HandOver, in_flight::InFlight,
 };
 
 /// What there is under an ordered id.
@@ -86,13 +86,16 @@ impl Instances {
     /// itself.
     pub async fn create(&self, order: &Order, vacancy: Vacancy) -> Result<Started, Fault> {
         let prepared = self.prepare(order, OperationKind::Create, None).await?;
-        let context = prepared.marker.context.clone();
+        let mut marker = prepared.marker;
+        marker.replaced_configs = CurrentConfigs::default().replaced_by(&prepared.configs);
+        let context = marker.context.clone();
         let hand_over = HandOver {
             order,
-            marker: prepared.marker,
+            marker,
             before: vacancy.before.as_deref(),
             configs: prepared.configs,
-            configs_before: std::collections::BTreeMap::new(),
+            secrets: prepared.secrets,
+            client: prepared.client,
         };
         let (director, manifest, context) = (
             &self.neighbours.director,

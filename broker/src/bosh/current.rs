@@ -1,19 +1,14 @@
 //! What an update or an upgrade finds.
 
-use std::collections::BTreeMap;
-
 use odb_adapter_sdk::protocol::ManifestText;
 use odb_platform::{director::Deployment, http::Call};
 use secrecy::ExposeSecret;
 
 use super::{
-    Fault, Instances, OperationKind, Order, Started, StoredMarker, config_name, deployment,
-    in_flight::InFlight, unfinished_of,
+    Fault, Instances, OperationKind, Order, Started, StoredMarker, configs::CurrentConfigs,
+    deployment, in_flight::InFlight, unfinished,
 };
-use crate::{
-    config::BoshConfigs,
-    ids::{InstanceId, PlanId},
-};
+use crate::ids::{InstanceId, PlanId};
 
 /// What an operation on an existing instance finds.
 pub(super) enum Current {
@@ -27,7 +22,7 @@ pub(super) enum Current {
 pub(super) struct AtRest {
     pub(super) manifest: ManifestText,
     pub(super) stored: Option<Box<StoredMarker>>,
-    pub(super) configs: Option<BTreeMap<String, String>>,
+    pub(super) configs: Option<CurrentConfigs>,
 }
 
 impl Instances {
@@ -52,6 +47,24 @@ impl Instances {
         }
     }
 
+    /// Makes sure that there is such an instance, and that nothing is in progress on it.
+    pub async fn require_at_rest(&self, call: &Call, instance: &InstanceId) -> Result<(), Fault> {
+        if self.is_in_progress_here(instance) {
+            return Err(Fault::Busy);
+        }
+        let name = deployment(instance);
+        let (there, unfinished) = tokio::join!(
+            self.require(call, instance),
+            unfinished::of(&self.neighbours.director, call, &name)
+        );
+        let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
+        if unfinished.is_empty() {
+            there
+        } else {
+            Err(Fault::Busy)
+        }
+    }
+
     /// Looks at the instance before an operation of this kind.
     pub(super) async fn look_at_current(
         &self,
@@ -61,20 +74,11 @@ impl Instances {
         let call = &order.call();
         let director = &self.neighbours.director;
         let name = deployment(&order.instance);
-        let unfinished = unfinished_of(&name);
-        let config_name = config_name(&name);
         let (deployed, stored, unfinished, configs) = tokio::join!(
             director.deployment(call, &name),
             self.neighbours.markers.read(call, &order.instance),
-            director.tasks(call, &unfinished),
-            async {
-                match self.neighbours.configs {
-                    BoshConfigs::Enabled => {
-                        director.configs_named(call, &config_name).await.map(Some)
-                    }
-                    BoshConfigs::Disabled => Ok(None),
-                }
-            }
+            unfinished::of(director, call, &name),
+            CurrentConfigs::read(director, call, &name, self.neighbours.configs)
         );
         let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
         let stored = stored?;
@@ -102,12 +106,6 @@ impl Instances {
         if !unfinished.is_empty() || self.is_in_progress_here(&order.instance) {
             return Err(Fault::Busy);
         }
-        let configs = configs.map(|configs| {
-            configs
-                .into_iter()
-                .map(|config| (config.kind.to_string(), config.content))
-                .collect()
-        });
         Ok(Current::AtRest(AtRest {
             manifest,
             stored: stored.map(Box::new),

@@ -7,7 +7,6 @@ use odb_platform::{
     director::{ContextId, Deployment, DeploymentName, SubmitError, Task, TaskId},
     http::{Call, StatusCode},
 };
-use serde_json::Map;
 
 use super::{
     Fault, Instances, Known, OperationKind, Order, Started, StoredMarker, WriteMarkerError,
@@ -15,10 +14,10 @@ use super::{
     hand_over::HandOver,
     in_flight::{InFlight, UNKNOWN_TASK, started},
     leftovers,
-    marker::{CutShort, Marker, NewMarker},
+    marker::{ClientRole, CutShort, Marker, NewMarker},
     of_context,
     operation::{Begun, Operation},
-    unfinished_of,
+    unfinished,
 };
 use crate::ids::PlanId;
 
@@ -78,10 +77,9 @@ impl Instances {
     async fn try_to_delete(&self, order: &Order, kind: OperationKind) -> Result<Deleted, Fault> {
         let call = order.call();
         let name = deployment(&order.instance);
-        let unfinished = unfinished_of(&name);
         let (stored, unfinished) = tokio::join!(
             self.neighbours.markers.read(&call, &order.instance),
-            self.neighbours.director.tasks(&call, &unfinished)
+            unfinished::of(&self.neighbours.director, &call, &name)
         );
         let stored = stored?;
         let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
@@ -121,7 +119,7 @@ impl Instances {
         let errands = match self.deployed(&call, &name, stored.as_ref()).await? {
             Deployed::Yes => self.errands_before_delete(&order.plan),
             Deployed::Never => Vec::new(),
-            Deployed::Absent => return self.remove_leftovers(order).await,
+            Deployed::Absent => return self.remove_leftovers(order, stored.as_ref()).await,
         };
         match self
             .start_delete(order, kind, errands, stored.as_ref())
@@ -134,7 +132,7 @@ impl Instances {
                 }),
             ) if self.is_gone(&call, &name).await? => {
                 tracing::debug!(error = %fault, "somebody else has deleted it");
-                self.remove_leftovers(order).await
+                self.remove_leftovers(order, stored.as_ref()).await
             }
             Err(Fault::Submit(SubmitError::Refused {
                 status: StatusCode::UNAUTHORIZED,
@@ -191,13 +189,14 @@ impl Instances {
     ) -> Result<Started, Fault> {
         let call = order.call();
         let first_task = self.first_task(&call, order, &context, unfinished).await?;
-        let mut marker = self.delete_marker(order, kind, self.errands_before_delete(&order.plan));
+        let errands = self.errands_before_delete(&order.plan);
+        let mut marker = self.delete_marker(order, kind, errands, before);
         marker.cuts_short = Some(CutShort {
             context,
             first_task,
         });
         let before = before.map(|stored| &stored.id);
-        let stored = self.remember(order, &marker, before).await?;
+        let stored = self.remember(&call, order, &marker, before).await?;
         tracing::info!(
             bosh.task.id = first_task.number(),
             "the creation is cut short"
@@ -257,14 +256,15 @@ impl Instances {
         before: Option<&StoredMarker>,
     ) -> Result<Started, Fault> {
         let first = errands.first().cloned();
-        let marker = self.delete_marker(order, kind, errands);
+        let marker = self.delete_marker(order, kind, errands, before);
         let context = marker.context.clone();
         let hand_over = HandOver {
             order,
             marker,
             before,
             configs: BTreeMap::new(),
-            configs_before: BTreeMap::new(),
+            secrets: Vec::new(),
+            client: None,
         };
         let name = deployment(&order.instance);
         let (director, name, context, first) =
@@ -283,8 +283,11 @@ impl Instances {
         order: &Order,
         kind: OperationKind,
         errands: Vec<LifecycleErrand>,
+        before: Option<&StoredMarker>,
     ) -> Marker {
-        Marker::new(NewMarker {
+        // Should the delete fail, the instance stays what it is: so does what is known of it.
+        let known = before.map(|stored| &stored.marker);
+        let mut marker = Marker::new(NewMarker {
             offering: self.offering.id.clone(),
             plan: order.plan.clone(),
             operation: kind,
@@ -292,14 +295,23 @@ impl Instances {
             request: order.request.clone(),
             errands,
             digest: order.digest(),
-            dashboard_url: None,
-            labels: Map::new(),
-        })
+            dashboard_url: known.and_then(|marker| marker.dashboard_url.clone()),
+            labels: known
+                .map(|marker| marker.labels.clone())
+                .unwrap_or_default(),
+        });
+        marker.client = ClientRole::after(before);
+        marker
     }
 
     /// The deployment is not there; nothing else of the instance shall be, either.
-    async fn remove_leftovers(&self, order: &Order) -> Result<Deleted, Fault> {
-        leftovers::remove(&self.neighbours, &order.call(), &order.instance)
+    async fn remove_leftovers(
+        &self,
+        order: &Order,
+        stored: Option<&StoredMarker>,
+    ) -> Result<Deleted, Fault> {
+        let client = ClientRole::after(stored);
+        leftovers::remove(&self.neighbours, &order.call(), &order.instance, client)
             .await
             .map_err(|source| Fault::Leftovers { source })?;
         self.drivers.forget(&order.instance);

@@ -20,14 +20,20 @@ use tokio::{
 
 use super::{
     Neighbours, Outcome, errands, force,
-    insistence::{Pauses, insist},
+    insistence::{self, Inquirer, Pauses},
     narrative::{self, LatestStep, Scene},
-    next_step::{Judged, Progress, Stage, Step, next_step, stages},
+    next_step::{Doing, Judged, Progress, Stage, Step, next_step, stages},
     observer::Observer,
     operation::{Begun, Operation, Snapshot, SnapshotState},
     submission,
 };
-use crate::{code::Code, telemetry::Chain};
+use crate::{
+    code::Code,
+    telemetry::{
+        Chain, metrics,
+        metrics::{OperationOrigin, OperationOutcome},
+    },
+};
 use doubt::Doubt;
 use obstacle::Obstacle;
 use stopping::Stopping;
@@ -38,6 +44,7 @@ pub(super) struct Driver {
     operation: Operation,
     stages: Vec<Stage>,
     observer: Observer,
+    inquirer: Inquirer,
     latest: LatestStep,
     snapshot: watch::Sender<Snapshot>,
     stopping: Stopping,
@@ -54,55 +61,72 @@ enum End {
 /// again.
 struct Attempts {
     stage: Option<usize>,
+    failed: u32,
     pauses: Pauses,
 }
 
 impl Attempts {
     fn turn_to(&mut self, stage: usize) {
         if self.stage.replace(stage) != Some(stage) {
+            self.failed = 0;
             self.pauses.shorten();
         }
     }
 }
 
+/// What polls read before the driver has looked.
+pub(super) fn first_snapshot(operation: &Operation) -> Snapshot {
+    let description = narrative::in_progress(&Scene {
+        kind: operation.kind,
+        stages: &all_stages(operation),
+        stage: 0,
+        latest: &LatestStep::default(),
+    });
+    Snapshot {
+        kind: operation.kind,
+        context: operation.context.clone(),
+        first_task: operation.first_task,
+        since: Instant::now(),
+        is_without_news: false,
+        state: SnapshotState::InProgress(description),
+    }
+}
+
+fn all_stages(operation: &Operation) -> Vec<Stage> {
+    let mut stages = stages(operation.kind, &operation.errands);
+    if operation.cuts_short.is_some() {
+        stages.insert(0, Stage::Stop);
+    }
+    stages
+}
+
 impl Driver {
+    /// What it learns it tells in `snapshot`.
     pub(super) fn new(
         neighbours: Arc<Neighbours>,
         operation: Operation,
-    ) -> (Self, watch::Receiver<Snapshot>) {
-        let mut stages = stages(operation.kind, &operation.errands);
-        if operation.cuts_short.is_some() {
-            stages.insert(0, Stage::Stop);
-        }
-        let latest = LatestStep::default();
-        let description = narrative::in_progress(&Scene {
-            kind: operation.kind,
-            stages: &stages,
-            stage: 0,
-            latest: &latest,
-        });
-        let (snapshot, reader) = watch::channel(Snapshot {
-            kind: operation.kind,
-            context: operation.context.clone(),
-            first_task: operation.first_task,
-            since: Instant::now(),
-            state: SnapshotState::InProgress(description),
-        });
-        let driver = Self {
-            observer: Observer::new(neighbours.clone(), &operation),
+        snapshot: watch::Sender<Snapshot>,
+    ) -> Self {
+        let inquirer = Inquirer::new(
+            &neighbours.timings,
+            operation.request.clone(),
+            snapshot.clone(),
+        );
+        Self {
+            observer: Observer::new(neighbours.clone(), &operation, inquirer.clone()),
+            inquirer,
             // The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
             doubt: match (operation.begun, &operation.cuts_short) {
                 (Begun::Here, None) => Doubt::default(),
                 (Begun::Here, Some(_)) | (Begun::Elsewhere, _) => Doubt::Unresolved,
             },
+            stages: all_stages(&operation),
             neighbours,
             operation,
-            stages,
-            latest,
+            latest: LatestStep::default(),
             snapshot,
             stopping: Stopping::default(),
-        };
-        (driver, reader)
+        }
     }
 
     /// Drives to the end. Can be dropped at any moment; a later driver goes on from what the Director tells.
@@ -111,10 +135,18 @@ impl Driver {
     ))]
     pub(super) async fn run(mut self) {
         tracing::info!("following the operation");
+        let origin = match self.operation.begun {
+            Begun::Here => OperationOrigin::Here,
+            Begun::Elsewhere => OperationOrigin::Elsewhere,
+        };
+        let counted = metrics().operations.follow(self.operation.kind, origin);
         match self.drive().await {
             Ok(End::Succeeded) => {
                 tracing::info!("the operation has succeeded");
+                counted.ended(OperationOutcome::Succeeded);
                 self.delete_obsolete_configs().await;
+                self.prune_secrets().await;
+                self.see_to_client().await;
                 let outcome = Outcome::Succeeded {
                     description: narrative::completed(self.operation.kind),
                 };
@@ -127,16 +159,21 @@ impl Driver {
             }
             Ok(End::NeverSubmitted) => {
                 tracing::warn!(code = %Code::NeverSubmitted, "the operation was never handed over to the Director");
+                counted.ended(OperationOutcome::NeverSubmitted);
                 self.undo().await;
                 self.publish(SnapshotState::NeverSubmitted);
             }
-            Err(obstacle) => self.fail(&obstacle).await,
+            Err(obstacle) => {
+                counted.ended(OperationOutcome::Failed);
+                self.fail(&obstacle).await;
+            }
         }
     }
 
     async fn drive(&mut self) -> Result<End, Obstacle> {
         let mut attempts = Attempts {
             stage: None,
+            failed: 0,
             pauses: Pauses::new(&self.neighbours.timings),
         };
         let mut empty_since: Option<Instant> = None;
@@ -172,7 +209,12 @@ impl Driver {
                     return Ok(End::Succeeded);
                 }
                 Step::Succeed => return Ok(End::Succeeded),
-                Step::Fail(task) => return Err(self.obstacle(task, &tasks).await),
+                Step::Fail(task) => {
+                    if has_deployed(&tasks) {
+                        self.see_to_client().await;
+                    }
+                    return Err(self.obstacle(task, &tasks).await);
+                }
                 Step::NeverSubmitted if self.observer.newest().is_some() => {
                     return self.after_amnesia().await;
                 }
@@ -208,11 +250,8 @@ impl Driver {
                 if matches!(error, SubmitError::LostAnswer { .. }) {
                     self.doubt = Doubt::Unresolved;
                 }
-                tracing::warn!(
-                    code = %Code::Follow,
-                    error = %Chain(&error),
-                    "could not start the next step, looking again"
-                );
+                attempts.failed = attempts.failed.saturating_add(1);
+                insistence::tell(attempts.failed, &error, "start the next step");
                 attempts.pauses.pause().await;
             }
             Err(error) => {
@@ -246,11 +285,8 @@ impl Driver {
             sleep(pause).await;
             pause = (pause * 3 / 2).min(timings.longest_look);
             let director = &self.neighbours.director;
-            let request = &self.operation.request;
-            let seen = insist(&timings, request, "read the task", |call| async move {
-                director.task(&call, task).await
-            })
-            .await?;
+            let read = |call| async move { director.task(&call, task).await };
+            let seen = self.inquirer.insist("read the task", read).await?;
             let Some(seen) = seen.filter(|seen| !seen.state.is_finished()) else {
                 tracing::info!(bosh.task.id = task.number(), "the task has ended");
                 return Ok(());
@@ -343,13 +379,25 @@ impl Driver {
     }
 
     fn publish(&self, state: SnapshotState) {
+        let has_ended = matches!(state, SnapshotState::Ended(_));
         self.snapshot.send_modify(|snapshot| snapshot.state = state);
+        if has_ended {
+            // Nobody need listen.
+            let _ = self.neighbours.ends.send(self.operation.kind);
+        }
     }
 
     fn call(&self) -> Call {
         Call::within(self.neighbours.timings.driver_call)
             .with_request_id(self.operation.request.as_str())
     }
+}
+
+/// Whether the Director has done what the request handed over, whatever became of the errands.
+fn has_deployed(tasks: &[Judged]) -> bool {
+    tasks
+        .iter()
+        .any(|task| task.doing == Doing::Deploy && task.progress == Progress::Done)
 }
 
 /// Work that is sent again later may be taken then. Before it is, the tasks are listed again.

@@ -1,22 +1,33 @@
 //! The operations in flight, one driver each, and what the latest ones came to.
 
 use std::{
+    any::Any,
     collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use tokio::{runtime::Handle, sync::watch, time::Instant};
+use futures_util::FutureExt;
+use tokio::{
+    runtime::Handle,
+    sync::watch,
+    time::{Instant, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Neighbours, Presence, PresenceKind, Started,
-    driver::Driver,
-    operation::{Operation, Snapshot, SnapshotState},
+    driver::{Driver, first_snapshot},
+    operation::{Begun, Operation, Snapshot, SnapshotState},
 };
 use crate::{
+    code::Code,
     config::Timings,
     ids::{InstanceId, PlanId},
+    instance_clients::InstanceClient,
+    telemetry::redact,
 };
 
 /// Ended operations are swept out when there are more than this.
@@ -25,10 +36,12 @@ const SWEEP_ABOVE: usize = 1024;
 /// Starts drivers and reads their snapshots.
 #[derive(Clone, Debug)]
 pub(super) struct Drivers {
-    entries: Arc<Mutex<HashMap<InstanceId, Entry>>>,
+    entries: Arc<Mutex<Entries>>,
     runtime: Handle,
     stopping: CancellationToken,
 }
+
+type Entries = HashMap<InstanceId, Entry>;
 
 #[derive(Debug)]
 struct Entry {
@@ -42,6 +55,8 @@ struct Entry {
     ended: Option<Instant>,
     /// Stops the driver when a later operation takes its place.
     cancelled: CancellationToken,
+    /// The operation before, which is the latest again if this one is not handed over after all.
+    former: Option<Box<Self>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +65,18 @@ enum Phase {
     HandingOver,
     /// Its driver is at it, or has ended.
     Driven,
+}
+
+impl Entry {
+    /// The entry of an operation that has ended. One that has not is stopped.
+    fn if_ended(mut self) -> Option<Self> {
+        if is_in_progress(&self) {
+            self.cancelled.cancel();
+            return None;
+        }
+        self.former = None;
+        Some(self)
+    }
 }
 
 /// What is known here of an instance's latest operation.
@@ -70,36 +97,57 @@ impl Drivers {
     }
 
     /// Says that an operation is being handed over: until its driver starts, a poll reads that it is in progress.
-    pub(super) fn announce(&self, neighbours: &Arc<Neighbours>, operation: Operation) {
-        let (instance, plan) = (operation.instance.clone(), operation.plan.clone());
-        // Dropped undriven, a driver leaves its first snapshot behind.
-        let (_, snapshot) = Driver::new(neighbours.clone(), operation);
-        self.insert(
-            instance,
-            Phase::HandingOver,
-            plan,
-            None,
-            snapshot,
-            neighbours,
-        );
+    pub(super) fn announce(&self, timings: &Timings, operation: Operation) {
+        // Nobody writes it; it is read all the same.
+        let (_, snapshot) = watch::channel(first_snapshot(&operation));
+        let announced = self.entry(Phase::HandingOver, operation.plan.clone(), None, snapshot);
+        let mut entries = self.lock();
+        let former = entries
+            .remove(&operation.instance)
+            .and_then(Entry::if_ended);
+        let announced = Entry {
+            former: former.map(Box::new),
+            ..announced
+        };
+        insert(&mut entries, operation.instance, announced, timings);
+    }
+
+    /// Says that an operation that was announced is not handed over: the one before is the latest again.
+    pub(super) fn withdraw(&self, instance: &InstanceId) {
+        let mut entries = self.lock();
+        if let Some(announced) = entries.remove(instance) {
+            announced.cancelled.cancel();
+            if let Some(former) = announced.former {
+                entries.insert(instance.clone(), *former);
+            }
+        }
     }
 
     /// Starts driving, unless this very operation is being driven already.
     pub(super) fn start(
         &self,
         neighbours: &Arc<Neighbours>,
-        operation: Operation,
+        mut operation: Operation,
         started: Option<Started>,
     ) -> Snapshot {
+        // A driver lives long, and needs no secret to undo what was done.
+        operation.client_in_hand = operation.client_in_hand.map(InstanceClient::without_secret);
         if let Some(driven) = self.driven(&operation) {
             return driven;
         }
-        let (instance, plan) = (operation.instance.clone(), operation.plan.clone());
-        let (driver, snapshot) = Driver::new(neighbours.clone(), operation);
-        let first = snapshot.borrow().clone();
-        let cancelled = self.insert(instance, Phase::Driven, plan, started, snapshot, neighbours);
+        let first = first_snapshot(&operation);
+        let (told, snapshot) = watch::channel(first.clone());
+        let entry = self.entry(Phase::Driven, operation.plan.clone(), started, snapshot);
+        let cancelled = entry.cancelled.clone();
+        insert(
+            &mut self.lock(),
+            operation.instance.clone(),
+            entry,
+            &neighbours.timings,
+        );
+        let neighbours = neighbours.clone();
         self.runtime.spawn(async move {
-            let driving = Box::pin(driver.run());
+            let driving = drive(neighbours, operation, told);
             cancelled.run_until_cancelled(driving).await;
         });
         first
@@ -116,7 +164,7 @@ impl Drivers {
 
     /// What is being done with an instance. A hand-over that takes longer than any request has was cut off.
     fn at_work(&self, instance: &InstanceId, timings: &Timings) -> Option<Snapshot> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.lock();
         let entry = entries.get(instance)?;
         let is_alive = match entry.phase {
             Phase::HandingOver => entry.since.elapsed() < timings.request_budget * 2,
@@ -128,7 +176,7 @@ impl Drivers {
 
     /// What is known of the instance's latest operation without asking anybody.
     pub(super) fn known(&self, instance: &InstanceId) -> Option<Known> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.lock();
         let entry = entries.get(instance)?;
         let snapshot = entry.snapshot.borrow().clone();
         // A driver that is gone without a word knows nothing any more.
@@ -144,7 +192,7 @@ impl Drivers {
 
     /// Tells of every step of an instance's latest operation.
     pub(super) fn watch(&self, instance: &InstanceId) -> Option<watch::Receiver<Snapshot>> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.lock();
         Some(entries.get(instance)?.snapshot.clone())
     }
 
@@ -158,7 +206,7 @@ impl Drivers {
 
     /// What the latest operations mean for the places of their instances.
     pub(super) fn presences(&self) -> Vec<(InstanceId, Presence)> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.lock();
         let told = entries.iter().map(|(instance, entry)| {
             let snapshot = entry.snapshot.borrow();
             let presence = Presence {
@@ -171,16 +219,16 @@ impl Drivers {
         told.collect()
     }
 
-    /// Forgets an instance that is gone, or an operation that was announced and not handed over.
+    /// Forgets an instance that is gone.
     pub(super) fn forget(&self, instance: &InstanceId) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.lock();
         if let Some(entry) = entries.remove(instance) {
             entry.cancelled.cancel();
         }
     }
 
     fn driven(&self, operation: &Operation) -> Option<Snapshot> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.lock();
         let entry = entries.get(&operation.instance)?;
         // A driver that is gone without a word, or that never ran, drives nothing.
         let is_alive = entry.snapshot.has_changed().is_ok();
@@ -189,40 +237,210 @@ impl Drivers {
         (is_alive && is_same && snapshot.is_in_progress()).then(|| snapshot.clone())
     }
 
-    fn insert(
+    fn entry(
         &self,
-        instance: InstanceId,
         phase: Phase,
         plan: Option<PlanId>,
         started: Option<Started>,
         snapshot: watch::Receiver<Snapshot>,
-        neighbours: &Neighbours,
-    ) -> CancellationToken {
-        let remembered = neighbours.timings.remembered;
-        let cancelled = self.stopping.child_token();
-        let entry = Entry {
+    ) -> Entry {
+        Entry {
             snapshot,
             phase,
             plan,
             started,
             since: Instant::now(),
             ended: None,
-            cancelled: cancelled.clone(),
-        };
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() > SWEEP_ABOVE {
-            entries.retain(|_, entry| {
-                is_in_progress(entry)
-                    || entry.ended.get_or_insert_with(Instant::now).elapsed() < remembered
-            });
+            cancelled: self.stopping.child_token(),
+            former: None,
         }
-        if let Some(former) = entries.insert(instance, entry) {
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The latest operation on an instance is another one now.
+fn insert(entries: &mut Entries, instance: InstanceId, entry: Entry, timings: &Timings) {
+    if entries.len() > SWEEP_ABOVE {
+        entries.retain(|_, entry| {
+            is_in_progress(entry)
+                || entry.ended.get_or_insert_with(Instant::now).elapsed() < timings.remembered
+        });
+    }
+    if let Some(replaced) = entries.insert(instance, entry) {
+        replaced.cancelled.cancel();
+        if let Some(former) = replaced.former {
             former.cancelled.cancel();
         }
-        cancelled
     }
+}
+
+/// Drives an operation to its end. A driver that panics is followed by another: the operation goes on at the Director, and
+/// nobody else would look after it.
+async fn drive(
+    neighbours: Arc<Neighbours>,
+    mut operation: Operation,
+    snapshot: watch::Sender<Snapshot>,
+) {
+    let (request, instance) = (operation.request.clone(), operation.instance.clone());
+    let pause = neighbours.timings.longest_retry;
+    let driver = || {
+        // What has been told as the end is not taken back.
+        let is_in_progress = snapshot.borrow().is_in_progress();
+        let driver = is_in_progress.then(|| {
+            let driver = Driver::new(neighbours.clone(), operation.clone(), snapshot.clone());
+            Box::pin(driver.run())
+        });
+        operation.begun = Begun::Elsewhere;
+        driver
+    };
+    let complain = |panic: &str| {
+        tracing::error!(
+            code = %Code::Internal,
+            request.id = %request,
+            instance.id = %instance,
+            panic = %redact(panic),
+            "the driver of an operation has panicked, another one takes its place"
+        );
+    };
+    Box::pin(begin_until_one_ends(driver, pause, complain)).await;
+}
+
+/// Begins the work again, after a pause, as long as it panics.
+async fn begin_until_one_ends<Work>(
+    mut begin: impl FnMut() -> Option<Work>,
+    pause: Duration,
+    complain: impl Fn(&str),
+) where
+    Work: Future<Output = ()>,
+{
+    while let Some(work) = begin() {
+        // The next one begins from what the Director tells, not from what this one has left.
+        let Err(panic) = AssertUnwindSafe(work).catch_unwind().await else {
+            return;
+        };
+        complain(panic_text(panic.as_ref()));
+        sleep(pause).await;
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or_default()
 }
 
 fn is_in_progress(entry: &Entry) -> bool {
     matches!(entry.snapshot.borrow().state, SnapshotState::InProgress(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::RefCell, collections::VecDeque};
+
+    use super::*;
+    use crate::{
+        bosh::{
+            Outcome,
+            configs::{ObsoleteConfigs, ReplacedConfigs},
+            deployment,
+            marker::ClientRole,
+        },
+        ids::RequestId,
+        kind::OperationKind,
+    };
+
+    fn instance() -> InstanceId {
+        InstanceId::try_from("one".to_owned()).unwrap()
+    }
+
+    /// Somebody who remembers that the instance was moved to the plan.
+    fn drivers_after_a_move(plan: &str) -> Drivers {
+        let drivers = Drivers::new(Handle::current(), CancellationToken::new());
+        let ended = Snapshot {
+            state: SnapshotState::Ended(Outcome::Succeeded {
+                description: "moved".to_owned(),
+            }),
+            ..first_snapshot(&operation(plan))
+        };
+        let (_, snapshot) = watch::channel(ended);
+        let entry = drivers.entry(Phase::Driven, Some(plan.to_owned().into()), None, snapshot);
+        drivers.lock().insert(instance(), entry);
+        drivers
+    }
+
+    fn operation(plan: &str) -> Operation {
+        Operation {
+            instance: instance(),
+            deployment: deployment(&instance()),
+            kind: OperationKind::Update,
+            plan: Some(plan.to_owned().into()),
+            context: None,
+            first_task: None,
+            errands: Vec::new(),
+            request: RequestId::random(),
+            stored: None,
+            cuts_short: None,
+            former_secrets: Vec::new(),
+            obsolete_configs: ObsoleteConfigs::new(),
+            replaced_configs: ReplacedConfigs::new(),
+            client: ClientRole::None,
+            client_in_hand: None,
+            begun: Begun::Here,
+        }
+    }
+
+    fn told(drivers: &Drivers) -> Vec<(String, PresenceKind)> {
+        let presences = drivers.presences().into_iter();
+        presences
+            .map(|(_, presence)| {
+                let plan = presence.plan.map(|plan| plan.to_string());
+                (plan.unwrap_or_default(), presence.kind)
+            })
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn a_move_that_has_succeeded_is_known_also_after_a_hand_over_that_failed() {
+        let drivers = drivers_after_a_move("large");
+        let before = told(&drivers);
+        assert_eq!(before, [("large".to_owned(), PresenceKind::Arrived)]);
+
+        for _ in 0..2 {
+            drivers.announce(&Timings::default(), operation("small"));
+            let during = told(&drivers);
+            assert_eq!(during, [("small".to_owned(), PresenceKind::Arriving)]);
+            drivers.withdraw(&instance());
+            assert_eq!(told(&drivers), before);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_operation_that_was_announced_first_leaves_nothing_when_it_is_withdrawn() {
+        let drivers = Drivers::new(Handle::current(), CancellationToken::new());
+        drivers.announce(&Timings::default(), operation("small"));
+        drivers.withdraw(&instance());
+        assert_eq!(told(&drivers), []);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_begun_again_until_one_comes_to_its_end() {
+        let mut fates = VecDeque::from([Some("no such index"), Some("still not"), None, None]);
+        let complaints = RefCell::new(Vec::new());
+
+        begin_until_one_ends(
+            || {
+                let fate = fates.pop_front().flatten();
+                Some(async move { assert!(fate.is_none(), "{}", fate.unwrap_or_default()) })
+            },
+            Duration::ZERO,
+            |panic| complaints.borrow_mut().push(panic.to_owned()),
+        )
+        .await;
+
+        assert_eq!(fates.len(), 1, "the third has come to its end");
+        assert_eq!(complaints.into_inner(), ["no such index", "still not"]);
+    }
 }

@@ -2,15 +2,19 @@
 
 use odb_platform::{
     InvalidText,
+    credhub::CredHubError,
     director::{DirectorError, PutConfigError, SubmitError},
 };
 
 use super::{
+    dns::NoLink,
+    leftovers::LeftoversFault,
     manifest::ManifestFault,
     manifest_difference::{ManifestDifference, UnreadableManifest},
     marker::{ReadMarkerError, WriteMarkerError},
+    secrets::{ResolveFault, SecretFault},
 };
-use crate::{adapter::AdapterFault, ids::PlanId};
+use crate::{adapter::AdapterFault, ids::PlanId, instance_clients::ClientFault};
 
 /// What can go wrong on the way to an instance, whichever operation is on it.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +49,34 @@ pub enum Fault {
         #[source]
         source: DirectorError,
     },
+    /// The adapter's secrets cannot be kept.
+    #[error(transparent)]
+    Secret(#[from] SecretFault),
+    /// The Director's CredHub could not be asked, or did not do what it was asked to.
+    #[error("could not {doing}")]
+    CredHub {
+        /// What was being done.
+        doing: &'static str,
+        /// What CredHub said, or that it said nothing.
+        #[source]
+        source: CredHubError,
+    },
+    /// The secrets of the instance are not known.
+    #[error("could not find out what the deployed manifest refers to")]
+    Resolve(#[from] ResolveFault),
+    /// The plan's bindings need an address that the deployment does not have.
+    #[error(transparent)]
+    NoLink(#[from] NoLink),
     /// The instance is gone, and something that it leaves behind is not.
     #[error("could not remove what the instance leaves behind")]
     Leftovers {
         /// Why.
         #[source]
-        source: DirectorError,
+        source: LeftoversFault,
     },
+    /// Something is wrong with the instance's UAA client.
+    #[error(transparent)]
+    Client(#[from] ClientFault),
     /// The Director did not take the work.
     #[error("could not hand the work over to the Director")]
     Submit(#[source] SubmitError),
@@ -98,12 +123,32 @@ impl Fault {
         move |source| Self::Director { doing, source }
     }
 
+    pub(super) fn credhub(doing: &'static str) -> impl FnOnce(CredHubError) -> Self {
+        move |source| Self::CredHub { doing, source }
+    }
+
+    /// A secret or a config of the instance was sent, and may be there or arrive late.
+    pub(super) fn may_have_written(&self) -> bool {
+        match self {
+            Self::CredHub { source, .. } => !source.has_changed_nothing(),
+            Self::WriteConfig {
+                source: PutConfigError::Director { source },
+            } => !source.has_changed_nothing(),
+            _ => false,
+        }
+    }
+
     /// The time of the request was used up, wherever that was noticed, and nothing was handed over.
     pub fn is_out_of_time(&self) -> bool {
         let director = |error: &DirectorError| matches!(error, DirectorError::OutOfTime { .. });
+        let credhub = |error: &CredHubError| matches!(error, CredHubError::OutOfTime { .. });
         match self {
             Self::OutOfTime => true,
+            Self::CredHub { source, .. } => credhub(source),
+            Self::Resolve(ResolveFault::CredHub { source, .. }) => credhub(source),
+            Self::Client(fault) => fault.is_out_of_time(),
             Self::Director { source, .. }
+            | Self::Resolve(ResolveFault::Variables(source))
             | Self::WriteConfig {
                 source: PutConfigError::Director { source },
             }
@@ -115,6 +160,8 @@ impl Fault {
             | Self::ConfigsDisabled
             | Self::ConfigType(_)
             | Self::WriteConfig { .. }
+            | Self::Secret(_)
+            | Self::NoLink(_)
             | Self::Leftovers { .. }
             | Self::Submit(_)
             | Self::Marker(_)

@@ -3,7 +3,7 @@
 use odb_platform::{director::Deployment, http::Call};
 use serde_json::{Map, Value};
 
-use super::{Fault, Instances, OperationKind, deployment, unfinished_of};
+use super::{Fault, Instances, OperationKind, deployment, unfinished};
 use crate::ids::{InstanceId, PlanId};
 
 /// What is known of an instance. One that a Go broker made, or that was made without markers, is only known to be there.
@@ -24,11 +24,10 @@ impl Instances {
     pub async fn fetch(&self, call: &Call, instance: &InstanceId) -> Result<Fetched, Fault> {
         let director = &self.neighbours.director;
         let name = deployment(instance);
-        let unfinished = unfinished_of(&name);
         let (deployed, stored, unfinished) = tokio::join!(
             director.deployment(call, &name),
             self.neighbours.markers.read(call, instance),
-            director.tasks(call, &unfinished)
+            unfinished::of(director, call, &name)
         );
         match deployed.map_err(Fault::director("look the deployment up"))? {
             Deployment::Deployed(_) => {}

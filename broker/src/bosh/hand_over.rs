@@ -1,20 +1,23 @@
-//! The moment at which a prepared operation becomes the Director's: marker, configs, submission, driver.
+//! The moment at which a prepared operation becomes the Director's: marker, secrets, configs, submission, driver.
 
 use std::{collections::BTreeMap, future::Future};
 
 use odb_platform::{
-    director::{ConfigId, ConfigType, DirectorError, Expected, SubmitError, TaskId},
+    credhub::CredHubError,
+    director::{ConfigId, DirectorError, SubmitError, TaskId},
     http::{Call, Deadline},
 };
 
 use super::{
-    Fault, Instances, Marker, Order, Started, WriteMarkerError, config_name, deployment,
+    Fault, Instances, Marker, Neighbours, OperationKind, Order, Started, WriteMarkerError, configs,
+    deployment,
     in_flight::{UNKNOWN_TASK, started},
     marker::StoredMarker,
     operation::{Begun, Operation},
+    secrets::NewSecret,
     submission,
 };
-use crate::{code::Code, telemetry::Chain};
+use crate::{code::Code, instance_clients::InstanceClient, telemetry::Chain};
 
 /// How often a marker is written whose place was taken by one that nobody needs.
 const ATTEMPTS: usize = 3;
@@ -25,14 +28,16 @@ pub(super) struct HandOver<'a> {
     pub(super) marker: Marker,
     /// The marker that was there before, which is the latest again when nothing is handed over.
     pub(super) before: Option<&'a StoredMarker>,
-    /// The configs that the adapter asks for, by type.
+    /// The configs that the adapter asks for, by type. The marker knows what they replace.
     pub(super) configs: BTreeMap<String, String>,
-    /// Those that were there before.
-    pub(super) configs_before: BTreeMap<String, String>,
+    /// The secrets that the manifest refers to and that are not there yet.
+    pub(super) secrets: Vec<NewSecret>,
+    /// The instance's UAA client, which is again what it was when nothing is handed over.
+    pub(super) client: Option<InstanceClient>,
 }
 
 impl Instances {
-    /// Writes marker and configs, hands the work over and starts the driver. When it fails before that, what has been
+    /// Writes marker, secrets and configs, hands the work over and starts the driver. When it fails before that, what has been
     /// written is taken back.
     pub(super) async fn hand_over<F, Answer>(
         &self,
@@ -44,18 +49,21 @@ impl Instances {
         Answer: Future<Output = Result<TaskId, SubmitError>>,
     {
         let order = hand_over.order;
-        self.check_reserve(order)?;
-        let before = hand_over.before.map(|stored| &stored.id);
-        let stored = match self.remember(order, &hand_over.marker, before).await {
-            Err(Fault::Marker(WriteMarkerError::Overtaken)) => return Err(Fault::Busy),
-            remembered => remembered?,
+        let stored = match self.write_down(&hand_over).await {
+            Ok(stored) => stored,
+            Err(fault) => {
+                Box::pin(self.undo_client_of(&hand_over)).await;
+                return Err(fault);
+            }
         };
         let operation = Operation {
             begun: Begun::Here,
+            client_in_hand: hand_over.client.clone(),
             ..Operation::of_marker(&order.instance, &hand_over.marker, stored.clone(), None)
         };
-        self.drivers.announce(&self.neighbours, operation.clone());
-        let first_task = match self.write_and_submit(&hand_over, send).await {
+        self.drivers
+            .announce(&self.neighbours.timings, operation.clone());
+        let first_task = match Box::pin(self.write_and_submit(&hand_over, send)).await {
             Ok(task) => {
                 tracing::info!(bosh.task.id = task.number(), context = %hand_over.marker.context, "handed over to the Director");
                 Some(task)
@@ -72,8 +80,8 @@ impl Instances {
                 None
             }
             Err(fault) => {
-                self.drivers.forget(&order.instance);
-                self.take_back(&hand_over, stored.as_ref()).await;
+                self.drivers.withdraw(&order.instance);
+                Box::pin(self.undo(&hand_over, stored.as_ref(), &fault)).await;
                 return Err(fault);
             }
         };
@@ -86,6 +94,18 @@ impl Instances {
         self.drivers
             .start(&self.neighbours, operation, Some(started.clone()));
         Ok(started)
+    }
+
+    /// Writes the marker, as long as there is time for all the rest.
+    async fn write_down(&self, hand_over: &HandOver<'_>) -> Result<Option<StoredMarker>, Fault> {
+        let order = hand_over.order;
+        self.check_reserve(order)?;
+        let call = self.call_of_preparation(order);
+        let before = hand_over.before.map(|stored| &stored.id);
+        match self.remember(&call, order, &hand_over.marker, before).await {
+            Err(Fault::Marker(WriteMarkerError::Overtaken)) => Err(Fault::Busy),
+            remembered => remembered,
+        }
     }
 
     fn check_reserve(&self, order: &Order) -> Result<(), Fault> {
@@ -105,10 +125,16 @@ impl Instances {
         Answer: Future<Output = Result<TaskId, SubmitError>>,
     {
         let order = hand_over.order;
-        self.write_configs(&order.call(), order, &hand_over.configs)
-            .await?;
+        let Neighbours {
+            director, secrets, ..
+        } = &*self.neighbours;
+        let name = deployment(&order.instance);
+        // Later than this nothing is submitted: who waits longer misses the time to take back.
+        let call = self.call_of_preparation(order);
+        secrets.write(&call, &hand_over.secrets).await?;
+        configs::write(director, &call, &name, &hand_over.configs).await?;
         let waiting = tokio::time::timeout_at(
-            order.deadline.instant(),
+            call.deadline.instant(),
             self.neighbours.submissions.acquire(),
         );
         let Ok(Ok(_place)) = waiting.await else {
@@ -116,7 +142,7 @@ impl Instances {
         };
         self.check_reserve(order)?;
         submission::submit(
-            &self.neighbours.director,
+            director,
             &order.call(),
             &hand_over.marker.context,
             None,
@@ -127,38 +153,20 @@ impl Instances {
         .map_err(Fault::Submit)
     }
 
-    async fn write_configs(
-        &self,
-        call: &Call,
-        order: &Order,
-        configs: &BTreeMap<String, String>,
-    ) -> Result<(), Fault> {
-        let config_name = config_name(&deployment(&order.instance));
-        for (kind, content) in configs {
-            let kind = ConfigType::try_from(kind.clone()).map_err(Fault::ConfigType)?;
-            let written = self
-                .neighbours
-                .director
-                .put_config(call, &kind, &config_name, content, &Expected::Anything)
-                .await;
-            written.map_err(|source| Fault::WriteConfig { source })?;
-        }
-        Ok(())
-    }
-
     /// Writes the marker. A client that may not write configs does without: what shrinks is said in the log.
     pub(super) async fn remember(
         &self,
+        call: &Call,
         order: &Order,
         marker: &Marker,
         before: Option<&ConfigId>,
     ) -> Result<Option<StoredMarker>, Fault> {
-        let (call, instance) = (order.call(), &order.instance);
+        let instance = &order.instance;
         let markers = &self.neighbours.markers;
         let mut before = before.cloned();
         for _ in 0..ATTEMPTS {
             let written = markers
-                .write(&call, instance, marker.clone(), before.as_ref())
+                .write(call, instance, marker.clone(), before.as_ref())
                 .await;
             match written {
                 Ok(stored) => return Ok(stored),
@@ -172,7 +180,7 @@ impl Instances {
                 }
                 // A marker that was given up has come in between, or has been swept away.
                 Err(WriteMarkerError::Overtaken) => {
-                    before = match markers.read(&call, instance).await? {
+                    before = match markers.read(call, instance).await? {
                         None => None,
                         Some(found) if self.neighbours.given_up.includes(&found.marker.context) => {
                             Some(found.id)
@@ -190,14 +198,43 @@ impl Instances {
         Err(WriteMarkerError::Overtaken.into())
     }
 
-    /// Undoes what was written for an operation that is not handed over: configs and marker are again what they were.
-    async fn take_back(&self, hand_over: &HandOver<'_>, stored: Option<&StoredMarker>) {
+    /// Undoes everything side by side: the platform does not wait much longer.
+    async fn undo(&self, hand_over: &HandOver<'_>, stored: Option<&StoredMarker>, fault: &Fault) {
+        tokio::join!(
+            self.take_back(hand_over, stored, fault),
+            self.undo_client_of(hand_over)
+        );
+    }
+
+    /// Undoes what was written for an operation that is not handed over: secrets, configs and marker are again what they
+    /// were. What cannot be undone at once, or may still arrive, a driver undoes.
+    async fn take_back(
+        &self,
+        hand_over: &HandOver<'_>,
+        stored: Option<&StoredMarker>,
+        fault: &Fault,
+    ) {
         let order = hand_over.order;
         let call = Call::until(Deadline::after(self.neighbours.timings.taking_back))
             .with_request_id(order.request.as_str());
-        if let Err(fault) = self.take_back_configs(&call, hand_over).await {
-            // The next operation does not mind them.
-            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "configs could not be taken back");
+        if fault.may_have_written() {
+            tracing::warn!(code = %Code::CleanUp, "what was written for the operation may still arrive: it is taken back later");
+            self.have_taken_back(hand_over, stored);
+            return;
+        }
+        let (secrets, configs) = tokio::join!(
+            self.put_secrets_back(&call, hand_over),
+            self.restore_configs(&call, hand_over)
+        );
+        if let Err(error) = &configs {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "configs could not be taken back yet");
+        }
+        if let Err(error) = &secrets {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "secrets could not be put back yet");
+        }
+        if secrets.is_err() || configs.is_err() {
+            self.have_taken_back(hand_over, stored);
+            return;
         }
         let Some(stored) = stored else { return };
         if let Err(error) = self.neighbours.markers.take_back(&call, &stored.id).await {
@@ -206,21 +243,43 @@ impl Instances {
         }
     }
 
-    async fn take_back_configs(&self, call: &Call, hand_over: &HandOver<'_>) -> Result<(), Fault> {
-        let config_name = config_name(&deployment(&hand_over.order.instance));
-        let mut former = BTreeMap::new();
-        for kind in hand_over.configs.keys() {
-            if let Some(content) = hand_over.configs_before.get(kind) {
-                former.insert(kind.clone(), content.clone());
-            } else {
-                let kind = ConfigType::try_from(kind.clone()).map_err(Fault::ConfigType)?;
-                self.neighbours
-                    .director
-                    .delete_config(call, &kind, &config_name)
-                    .await
-                    .map_err(Fault::director("take a config back"))?;
-            }
+    async fn put_secrets_back(
+        &self,
+        call: &Call,
+        hand_over: &HandOver<'_>,
+    ) -> Result<(), CredHubError> {
+        let (secrets, instance) = (&self.neighbours.secrets, &hand_over.order.instance);
+        let HandOver { marker, .. } = hand_over;
+        if marker.operation == OperationKind::Create && !marker.former_secrets.is_empty() {
+            // There is no deployment that could use one.
+            return secrets.remove_all(call, instance).await;
         }
-        self.write_configs(call, hand_over.order, &former).await
+        secrets
+            .put_back(call, instance, &marker.former_secrets)
+            .await
+    }
+
+    async fn restore_configs(
+        &self,
+        call: &Call,
+        hand_over: &HandOver<'_>,
+    ) -> Result<(), DirectorError> {
+        let name = deployment(&hand_over.order.instance);
+        let replaced = &hand_over.marker.replaced_configs;
+        configs::restore(&self.neighbours.director, call, &name, replaced).await
+    }
+
+    /// Has a driver find that nothing was handed over, and undo what was written. It does not give up, and its marker tells
+    /// a later process.
+    fn have_taken_back(&self, hand_over: &HandOver<'_>, stored: Option<&StoredMarker>) {
+        let (instance, marker) = (&hand_over.order.instance, &hand_over.marker);
+        let operation = Operation::of_marker(instance, marker, stored.cloned(), None);
+        self.drivers.start(&self.neighbours, operation, None);
+    }
+
+    async fn undo_client_of(&self, hand_over: &HandOver<'_>) {
+        if let Some(client) = &hand_over.client {
+            self.undo_client(hand_over.order, client).await;
+        }
     }
 }

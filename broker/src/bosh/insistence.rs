@@ -1,55 +1,126 @@
-//! Repeats a safe call until it is answered: an operation that cannot be looked at for a while is still in progress.
+//! Repeats a safe call until it is answered: an operation that cannot be looked at for a while is still in progress. Who
+//! waits for it is told why nothing new is heard of it, and the operator at growing intervals.
 
-use std::{future::Future, time::Duration};
+use std::{error::Error, future::Future, time::Duration};
 
 use odb_platform::{
+    credhub::CredHubError,
     director::DirectorError,
     http::{Call, StatusCode, TransportError},
 };
-use tokio::time::sleep;
+use tokio::{sync::watch, time::sleep};
 
-use crate::{code::Code, config::Timings, ids::RequestId, telemetry::Chain};
+use super::operation::Snapshot;
+use crate::{
+    code::Code, config::Timings, ids::RequestId, instance_clients::ClientFault, telemetry::Chain,
+};
 
-/// Asks until there is an answer, or a refusal that will not go away by itself.
-pub(super) async fn insist<T, F, Answer>(
-    timings: &Timings,
-    request: &RequestId,
-    what: &str,
-    ask: F,
-) -> Result<T, DirectorError>
-where
-    F: Fn(Call) -> Answer,
-    Answer: Future<Output = Result<T, DirectorError>>,
-{
-    insist_counting(timings, request, what, ask)
-        .await
-        .map(|(answer, _)| answer)
+/// Trouble that is over before that is nobody's business but the reader's of the log.
+const PATIENT: u32 = 4;
+
+/// The operator is reminded at least that often: with the longest pause once an hour.
+const REMINDED: u32 = 128;
+
+/// An error that may go away by itself.
+pub(super) trait Passing: Error + Sized + 'static {
+    /// The trouble is of a kind that passes: the neighbour is down, overloaded, or its secrets are being changed.
+    fn passes(&self) -> bool;
 }
 
-/// Insists, and tells how often there was no answer before there was one.
-pub(super) async fn insist_counting<T, F, Answer>(
-    timings: &Timings,
-    request: &RequestId,
-    what: &str,
-    ask: F,
-) -> Result<(T, u32), DirectorError>
-where
-    F: Fn(Call) -> Answer,
-    Answer: Future<Output = Result<T, DirectorError>>,
-{
-    let mut pauses = Pauses::new(timings);
-    let mut unanswered = 0_u32;
-    loop {
-        match ask(Call::within(timings.driver_call).with_request_id(request.as_str())).await {
-            Ok(answer) => return Ok((answer, unanswered)),
-            Err(error) if passes(&error) => {
-                tracing::warn!(code = %Code::Follow, error = %Chain(&error), "could not {what}, trying again");
-            }
-            Err(error) => return Err(error),
+/// Asks on behalf of one operation until there is an answer.
+#[derive(Clone)]
+pub(super) struct Inquirer {
+    timings: Timings,
+    request: RequestId,
+    snapshot: watch::Sender<Snapshot>,
+}
+
+impl Inquirer {
+    /// Polls read in `snapshot` that there are no answers.
+    pub(super) fn new(
+        timings: &Timings,
+        request: RequestId,
+        snapshot: watch::Sender<Snapshot>,
+    ) -> Self {
+        Self {
+            timings: *timings,
+            request,
+            snapshot,
         }
-        unanswered = unanswered.saturating_add(1);
-        pauses.pause().await;
     }
+
+    /// Asks until there is an answer, or a refusal that will not go away by itself.
+    pub(super) async fn insist<T, E, F, Answer>(&self, what: &str, ask: F) -> Result<T, E>
+    where
+        E: Passing,
+        F: Fn(Call) -> Answer,
+        Answer: Future<Output = Result<T, E>>,
+    {
+        self.insist_counting(what, ask)
+            .await
+            .map(|(answer, _)| answer)
+    }
+
+    /// Insists, and tells how often there was no answer before there was one.
+    pub(super) async fn insist_counting<T, E, F, Answer>(
+        &self,
+        what: &str,
+        ask: F,
+    ) -> Result<(T, u32), E>
+    where
+        E: Passing,
+        F: Fn(Call) -> Answer,
+        Answer: Future<Output = Result<T, E>>,
+    {
+        let mut pauses = Pauses::new(&self.timings);
+        let mut unanswered = 0_u32;
+        loop {
+            let error = match ask(self.call()).await {
+                Err(error) if error.passes() => error,
+                answered => {
+                    self.note(0);
+                    return answered.map(|answer| (answer, unanswered));
+                }
+            };
+            unanswered = unanswered.saturating_add(1);
+            self.note(unanswered);
+            tell(unanswered, &error, what);
+            pauses.pause().await;
+        }
+    }
+
+    fn call(&self) -> Call {
+        Call::within(self.timings.driver_call).with_request_id(self.request.as_str())
+    }
+
+    fn note(&self, unanswered: u32) {
+        let is_mute = unanswered >= PATIENT;
+        self.snapshot.send_if_modified(|snapshot| {
+            let has_changed = snapshot.is_without_news != is_mute;
+            snapshot.is_without_news = is_mute;
+            has_changed
+        });
+    }
+}
+
+/// Tells the operator of a failed attempt: of the first ones, and from then on at growing intervals and louder.
+pub(super) fn tell<E: std::error::Error + 'static>(attempt: u32, error: &E, what: &str) {
+    if is_alarming(attempt) {
+        tracing::error!(
+            code = %Code::Follow,
+            attempts = attempt,
+            error = %Chain(error),
+            "could not {what} for a while, which holds an operation up; trying again"
+        );
+    } else if attempt < PATIENT {
+        tracing::warn!(code = %Code::Follow, error = %Chain(error), "could not {what}, trying again");
+    } else {
+        tracing::debug!(code = %Code::Follow, error = %Chain(error), "could not {what}, trying again");
+    }
+}
+
+fn is_alarming(attempt: u32) -> bool {
+    attempt >= PATIENT && (attempt.is_power_of_two() || attempt.is_multiple_of(REMINDED))
 }
 
 /// Pauses that grow.
@@ -79,19 +150,39 @@ impl Pauses {
     }
 }
 
-/// The trouble is of a kind that passes: the neighbour is down, overloaded, or its secrets are being changed.
-pub(super) fn passes(error: &DirectorError) -> bool {
-    match error {
-        // An answer that is too long is just as long the next time.
-        DirectorError::NoAnswer { source, .. } => !matches!(source, TransportError::TooLong { .. }),
-        DirectorError::OutOfTime { .. }
-        | DirectorError::NoToken { .. }
-        | DirectorError::Unauthenticated { .. } => true,
-        DirectorError::Refused { status, .. } => {
-            status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
+impl Passing for DirectorError {
+    fn passes(&self) -> bool {
+        match self {
+            // An answer that is too long is just as long the next time.
+            Self::NoAnswer { source, .. } => !matches!(source, TransportError::TooLong { .. }),
+            Self::OutOfTime { .. } | Self::NoToken { .. } | Self::Unauthenticated { .. } => true,
+            Self::Refused { status, .. } => passes_with(*status),
+            Self::NotUnderstood { .. } | Self::NotAllowed { .. } => false,
         }
-        DirectorError::NotUnderstood { .. } | DirectorError::NotAllowed { .. } => false,
     }
+}
+
+impl Passing for ClientFault {
+    fn passes(&self) -> bool {
+        self.is_transient()
+    }
+}
+
+impl Passing for CredHubError {
+    fn passes(&self) -> bool {
+        match self {
+            Self::NoAnswer { source, .. } => !matches!(source, TransportError::TooLong { .. }),
+            Self::OutOfTime { .. } | Self::NoToken { .. } => true,
+            Self::Refused { status, .. } => {
+                *status == StatusCode::UNAUTHORIZED || passes_with(*status)
+            }
+            Self::NotUnderstood { .. } => false,
+        }
+    }
+}
+
+fn passes_with(status: StatusCode) -> bool {
+    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
 #[cfg(test)]
@@ -109,10 +200,14 @@ mod tests {
     }
 
     #[test]
+    fn the_operator_is_told_at_growing_intervals_but_never_left_alone() {
+        let told: Vec<u32> = (0..600).filter(|attempt| is_alarming(*attempt)).collect();
+        assert_eq!(told, [4, 8, 16, 32, 64, 128, 256, 384, 512]);
+    }
+
+    #[test]
     fn an_answer_that_is_too_long_is_not_waited_for() {
-        assert!(!passes(&no_answer(TransportError::TooLong { limit: 1000 })));
-        assert!(passes(&no_answer(TransportError::TooSlow {
-            limit_ms: 1000
-        })));
+        assert!(!no_answer(TransportError::TooLong { limit: 1000 }).passes());
+        assert!(no_answer(TransportError::TooSlow { limit_ms: 1000 }).passes());
     }
 }

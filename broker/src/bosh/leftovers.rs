@@ -1,19 +1,48 @@
 //! What a service instance leaves behind beside its deployment. Whatever is made for an instance and outlives its
 //! deployment is removed here, the marker last: with it the instance is forgotten.
 
-use odb_platform::{director::DirectorError, http::Call};
+use odb_platform::{credhub::CredHubError, director::DirectorError, http::Call};
 
-use super::{Neighbours, config_name, deployment};
-use crate::{code::Code, config::BoshConfigs, ids::InstanceId, telemetry::Chain};
+use super::{Neighbours, config_name, deployment, insistence::Passing, marker::ClientRole};
+use crate::{
+    code::Code, config::BoshConfigs, ids::InstanceId, instance_clients::ClientFault,
+    telemetry::Chain,
+};
+
+/// Why something is still there.
+#[derive(Debug, thiserror::Error)]
+pub enum LeftoversFault {
+    /// The Director did not remove it, or did not say so.
+    #[error(transparent)]
+    Director(#[from] DirectorError),
+    /// The Director's CredHub did not remove it, or did not say so.
+    #[error(transparent)]
+    CredHub(#[from] CredHubError),
+    /// The instance's UAA client was not removed, or nobody said so.
+    #[error(transparent)]
+    Client(#[from] ClientFault),
+}
+
+impl Passing for LeftoversFault {
+    fn passes(&self) -> bool {
+        match self {
+            Self::Director(error) => error.passes(),
+            Self::CredHub(error) => error.passes(),
+            Self::Client(fault) => fault.passes(),
+        }
+    }
+}
 
 /// Removes everything that an instance leaves behind. Safe to repeat.
 pub(super) async fn remove(
     neighbours: &Neighbours,
     call: &Call,
     instance: &InstanceId,
-) -> Result<(), DirectorError> {
-    remove_without_marker(neighbours, call, instance).await?;
-    tolerate_missing_rights(neighbours.markers.delete(call, instance).await)
+    client: ClientRole,
+) -> Result<(), LeftoversFault> {
+    remove_without_marker(neighbours, call, instance, client).await?;
+    tolerate_missing_rights(neighbours.markers.delete(call, instance).await)?;
+    Ok(())
 }
 
 /// The same but for what is remembered of the instance.
@@ -21,12 +50,50 @@ pub(super) async fn remove_without_marker(
     neighbours: &Neighbours,
     call: &Call,
     instance: &InstanceId,
-) -> Result<(), DirectorError> {
+    client: ClientRole,
+) -> Result<(), LeftoversFault> {
     match neighbours.configs {
         BoshConfigs::Enabled => {
-            tolerate_missing_rights(delete_configs(neighbours, call, instance).await)
+            tolerate_missing_rights(delete_configs(neighbours, call, instance).await)?;
         }
-        BoshConfigs::Disabled => Ok(()),
+        BoshConfigs::Disabled => {}
+    }
+    neighbours.secrets.remove_all(call, instance).await?;
+    Ok(delete_client(neighbours, call, instance, client).await?)
+}
+
+/// Deletes the UAA client of the instance, unless it is known that there is none. It comes last: the other servers need not
+/// wait for a UAA that does not answer.
+async fn delete_client(
+    neighbours: &Neighbours,
+    call: &Call,
+    instance: &InstanceId,
+    client: ClientRole,
+) -> Result<(), ClientFault> {
+    let clients = &neighbours.clients;
+    if client == ClientRole::None && !clients.are_defined() {
+        return Ok(());
+    }
+    match clients
+        .delete(&call_about_client(neighbours, call), instance)
+        .await
+    {
+        Err(fault) if fault.is_missing_right() => {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "the UAA client of the instance is left behind");
+            Ok(())
+        }
+        deleted => deleted,
+    }
+}
+
+/// Where clients are not defined an instance is unlikely to have one, and the UAA need not be there: it gets little time.
+pub(super) fn call_about_client(neighbours: &Neighbours, call: &Call) -> Call {
+    if neighbours.clients.are_defined() {
+        return call.clone();
+    }
+    Call {
+        deadline: call.deadline.within(neighbours.timings.undefined_client),
+        ..call.clone()
     }
 }
 

@@ -4,6 +4,8 @@
 //! orphan attributable. It holds no secrets. It is written at most twice per operation, for the Director keeps every
 //! version: once before the deployment is handed over, once with the outcome.
 
+use std::collections::BTreeMap;
+
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_platform::{
     director::{
@@ -15,7 +17,7 @@ use odb_platform::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Condition, OperationKind, RequestDigest};
+use super::{Condition, FormerSecret, OperationKind, RequestDigest};
 use crate::{
     config::BoshConfigs,
     ids::{InstanceId, OfferingId, PlanId, RequestId},
@@ -61,12 +63,55 @@ pub struct Marker {
     /// The operation that this one, a delete, cuts short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts_short: Option<CutShort>,
-    /// The types of the adapter's configs that are deleted when the operation has succeeded.
+    /// The versions of the adapter's configs, by type, that are deleted when the operation has succeeded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub obsolete_configs: BTreeMap<String, ConfigId>,
+    /// What the secrets that the operation writes were before, in case that it is not handed over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub obsolete_configs: Vec<String>,
+    pub former_secrets: Vec<FormerSecret>,
+    /// The versions of the adapter's configs, by type, that were the latest before the operation wrote its own; null where
+    /// there was none. They are the latest again when nothing is handed over.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replaced_configs: BTreeMap<String, Option<ConfigId>>,
+    /// What the operation has to do with the instance's UAA client.
+    #[serde(default, skip_serializing_if = "ClientRole::is_none")]
+    pub client: ClientRole,
     /// How it ended; absent while it is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+}
+
+/// What an operation has to do with the UAA client of its instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientRole {
+    /// The instance has none.
+    #[default]
+    None,
+    /// The instance has one from before, or may have.
+    Kept,
+    /// The operation made it; nobody else knows its secret until the operation has succeeded.
+    Made,
+    /// The same of another secret that the operation gives the one from before.
+    Renewed,
+}
+
+impl ClientRole {
+    /// What follows for the next operation from what the latest one left. Without a marker nobody knows.
+    pub(super) fn after(stored: Option<&StoredMarker>) -> Self {
+        match stored {
+            Some(stored) if stored.marker.client.is_none() => Self::None,
+            Some(_) | None => Self::Kept,
+        }
+    }
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for a reference"
+    )]
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// An operation that a delete cuts short: its tasks are cancelled before the deletion begins.
@@ -142,7 +187,10 @@ impl Marker {
             dashboard_url: new.dashboard_url,
             labels: new.labels,
             cuts_short: None,
-            obsolete_configs: Vec::new(),
+            former_secrets: Vec::new(),
+            obsolete_configs: BTreeMap::new(),
+            replaced_configs: BTreeMap::new(),
+            client: ClientRole::None,
             outcome: None,
         }
     }

@@ -3,9 +3,10 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `create`, `update`, `upgrade`, `recreate`, `delete` | the request's part of an operation: everything that can fail, then the hand-over |
-//! | `current` | what an update or upgrade finds |
+//! | `current`, `unfinished` | what an update or upgrade finds; what holds a deployment |
 //! | `preparation`, `hand_over` | manifest, checks, dashboard; then marker, configs, submission |
-//! | `bindings` | credentials, from the deployed manifest and its addresses |
+//! | `client` | the instance's UAA client, around what may fail before the hand-over |
+//! | `bindings`, `dns` | credentials, from the deployed manifest and its addresses; those of BOSH DNS |
 //! | `fetch` | what is known of an instance, from its marker |
 //! | `standing` | how an operation is doing, from drivers, markers and tokens |
 //! | `driver`, `drivers` | what carries an operation from its hand-over to its end, and all of them |
@@ -16,15 +17,20 @@
 //! | `submission`, `errands`, `insistence` | handing over exactly once; starting an errand; asking until there is an answer |
 //! | `manifest`, `manifest_difference` | checks of a manifest; what would change if it were made anew |
 //! | `in_flight` | whether what is remembered as begun is on its way |
+//! | `configs` | the BOSH configs of an instance: what is written, goes, or becomes again what it was |
 //! | `leftovers`, `sweeps` | what to remove after a delete; and of operations that were given up |
+//! | `secrets` | what is kept in the Director's CredHub, and what manifests refer to |
 //! | `fault` | what can go wrong |
 
 mod bindings;
+mod client;
 mod condition;
+mod configs;
 mod create;
 mod current;
 mod delete;
 mod digest;
+mod dns;
 mod driver;
 mod drivers;
 mod errands;
@@ -44,24 +50,29 @@ mod operation;
 mod preparation;
 mod presence;
 mod recreate;
+mod secrets;
 mod standing;
 mod submission;
 mod sweeps;
 mod token;
+mod unfinished;
 mod update;
 mod upgrade;
 
 use std::sync::Arc;
 
 use odb_platform::{
+    credhub::CredHub,
     director::{
         ConfigName, ContextId, DeploymentName, Director, DirectorError, Force, TaskFilter, TaskId,
-        TaskState,
     },
     http::{Call, Deadline},
 };
 use serde_json::{Map, Value};
-use tokio::{runtime::Handle, sync::Semaphore};
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, broadcast},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -70,25 +81,30 @@ use crate::{
         BoshConfigs, Config, ErrorDetail, Offering, PendingChanges, ServiceSoftware, Timings,
     },
     ids::{InstanceId, PlanId, RequestId},
+    instance_clients::InstanceClients,
     kind::OperationKind,
 };
 use odb_adapter_sdk::protocol::RequestParameters;
 
-pub use bindings::{Bindable, BindingOrder};
+pub use bindings::{Bindable, BindingOrder, parameters_of_unbind};
 pub use condition::Condition;
 pub use create::{Found, Vacancy};
 pub use delete::{Deleted, Insistence};
 pub use digest::{RequestDigest, RequestIdentity};
+pub use dns::NoLink;
 pub use fault::Fault;
 pub use fetch::Fetched;
+pub use leftovers::LeftoversFault;
 pub use manifest::ManifestFault;
 pub use manifest_difference::{ManifestDifference, UnreadableManifest};
 pub use marker::{Marker, Markers, Outcome, ReadMarkerError, StoredMarker, WriteMarkerError};
 pub use presence::{Presence, PresenceKind};
+pub use secrets::{FormerSecret, ResolveFault, SecretFault};
 pub use standing::Standing;
 pub use token::OperationToken;
 
 use drivers::{Drivers, Known};
+use secrets::InstanceSecrets;
 use sweeps::GivenUp;
 
 /// Service instances as deployments of a Director.
@@ -107,6 +123,7 @@ pub struct Instances {
 struct Neighbours {
     director: Director,
     markers: Markers,
+    secrets: InstanceSecrets,
     service: String,
     timings: Timings,
     configs: BoshConfigs,
@@ -114,7 +131,13 @@ struct Neighbours {
     /// Bounds the submissions under way; the Director's own queue is the durable one.
     submissions: Semaphore,
     given_up: GivenUp,
+    /// Hears of each operation that has come to its end.
+    ends: broadcast::Sender<OperationKind>,
+    clients: InstanceClients,
 }
+
+/// How many ends may wait until somebody listens; older ones are forgotten.
+const ENDS: usize = 1024;
 
 /// What a request asks for, with all that the request brings.
 #[derive(Debug)]
@@ -131,6 +154,21 @@ pub struct Order {
     pub request: RequestId,
     /// When the answer is due.
     pub deadline: Deadline,
+}
+
+/// Whom it takes to bring instances about, checked at the start.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// Deploys them.
+    pub director: Director,
+    /// Whether BOSH configs may be used, which can be less than what is configured.
+    pub configs: BoshConfigs,
+    /// The Director's, where secure manifests are on.
+    pub credhub: Option<CredHub>,
+    /// Administers their UAA clients.
+    pub clients: InstanceClients,
+    /// Knows what to deploy.
+    pub adapter: ServiceAdapter,
 }
 
 /// An operation that has been handed over.
@@ -159,26 +197,33 @@ impl Order {
 }
 
 impl Instances {
-    /// Ties the parts together. `configs` tells whether BOSH configs may be used, which can be less than what is
-    /// configured. Drivers run on `runtime` until `stopping`.
+    /// Ties the parts together. Drivers run on `runtime` until `stopping`.
     pub fn new(
         config: &Config,
-        configs: BoshConfigs,
-        director: Director,
-        adapter: ServiceAdapter,
+        surroundings: Surroundings,
         runtime: Handle,
         stopping: CancellationToken,
     ) -> Self {
+        let Surroundings {
+            director,
+            configs,
+            credhub,
+            clients,
+            adapter,
+        } = surroundings;
         let offering = config.offering.clone();
         let neighbours = Neighbours {
             markers: Markers::new(director.clone(), offering.id.clone(), configs),
             director,
+            secrets: InstanceSecrets::new(credhub, offering.id.clone()),
             service: offering.name.clone(),
             timings: config.broker.timings,
             configs,
             error_detail: config.broker.error_detail,
             submissions: Semaphore::new(config.broker.timings.submissions),
             given_up: GivenUp::default(),
+            ends: broadcast::Sender::new(ENDS),
+            clients,
         };
         Self {
             neighbours: Arc::new(neighbours),
@@ -188,6 +233,11 @@ impl Instances {
             pending_changes: config.broker.pending_changes,
             drivers: Drivers::new(runtime, stopping),
         }
+    }
+
+    /// Tells of each operation that comes to its end from now on.
+    pub fn ends(&self) -> broadcast::Receiver<OperationKind> {
+        self.neighbours.ends.subscribe()
     }
 
     /// Picks up every operation that an earlier process left in progress. Gives their number.
@@ -219,7 +269,15 @@ impl Instances {
         };
         Ok(markers
             .into_iter()
-            .map(|(instance, stored)| (instance, Presence::remembered(&stored.marker)))
+            .map(|(instance, stored)| {
+                // One that was given up may stand there until it has been swept away.
+                let presence = if self.never_began(&instance, &stored.marker) {
+                    Presence::never_began(&stored.marker)
+                } else {
+                    Presence::remembered(&stored.marker)
+                };
+                (instance, presence)
+            })
             .collect())
     }
 }
@@ -249,15 +307,6 @@ fn config_name(deployment: &DeploymentName) -> ConfigName {
 fn of_context(context: &ContextId) -> TaskFilter {
     TaskFilter {
         context: Some(context.clone()),
-        ..TaskFilter::default()
-    }
-}
-
-/// The tasks that hold a deployment, or wait for it.
-fn unfinished_of(deployment: &DeploymentName) -> TaskFilter {
-    TaskFilter {
-        deployment: Some(deployment.clone()),
-        states: TaskState::unfinished(),
         ..TaskFilter::default()
     }
 }

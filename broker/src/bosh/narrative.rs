@@ -98,6 +98,12 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
     cut(text)
 }
 
+/// An operation of which nothing new can be learned for the time being.
+pub(super) fn without_news(latest: &str) -> String {
+    let news = "The platform's servers cannot be asked at the moment; what was heard last: ";
+    cut(format!("{news}{latest}"))
+}
+
 /// The end of an operation that went well.
 pub(super) fn completed(kind: OperationKind) -> String {
     format!("Instance {} completed", kind.noun())

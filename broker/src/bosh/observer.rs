@@ -13,12 +13,12 @@ use tokio::time::Instant;
 
 use super::{
     Neighbours,
-    insistence::{insist, insist_counting},
+    insistence::Inquirer,
     next_step::{Doing, FormerTask, Judged, Progress},
     of_context,
     operation::Operation,
 };
-use crate::{code::Code, ids::RequestId, telemetry::Redaction};
+use crate::{code::Code, telemetry::Redaction};
 
 /// How the Director's lock error begins (`spec/contracts/director-api.md`, "Deploying").
 const LOCK_ERROR: &str = "Failed to acquire lock";
@@ -30,7 +30,7 @@ const OUTPUT_TAIL: usize = 1000;
 pub(super) struct Observer {
     neighbours: Arc<Neighbours>,
     deployment: DeploymentName,
-    request: RequestId,
+    inquirer: Inquirer,
     /// Tasks that were started or found; the Director's list by context might lag behind.
     known: BTreeSet<TaskId>,
     /// What ended tasks came to; they do not change any more.
@@ -40,11 +40,15 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    pub(super) fn new(neighbours: Arc<Neighbours>, operation: &Operation) -> Self {
+    pub(super) fn new(
+        neighbours: Arc<Neighbours>,
+        operation: &Operation,
+        inquirer: Inquirer,
+    ) -> Self {
         Self {
             neighbours,
             deployment: operation.deployment.clone(),
-            request: operation.request.clone(),
+            inquirer,
             known: operation.first_task.into_iter().collect(),
             judged: BTreeMap::new(),
             answered_since: Instant::now(),
@@ -100,13 +104,11 @@ impl Observer {
         let director = &self.neighbours.director;
         let filter = &of_context(context);
         let asked = Instant::now();
-        let (mut tasks, unanswered) = insist_counting(
-            &self.neighbours.timings,
-            &self.request,
-            "list the tasks of the operation",
-            |call| async move { director.tasks(&call, filter).await },
-        )
-        .await?;
+        let list = |call| async move { director.tasks(&call, filter).await };
+        let (mut tasks, unanswered) = self
+            .inquirer
+            .insist_counting("list the tasks of the operation", list)
+            .await?;
         self.note_answer(asked, unanswered);
         tasks.retain(|task| task.deployment.as_ref() == Some(&self.deployment));
         Ok(tasks)
@@ -122,13 +124,11 @@ impl Observer {
         for id in unlisted {
             let director = &self.neighbours.director;
             let asked = Instant::now();
-            let (task, unanswered) = insist_counting(
-                &self.neighbours.timings,
-                &self.request,
-                "read a task of the operation",
-                |call| async move { director.task(&call, id).await },
-            )
-            .await?;
+            let read = |call| async move { director.task(&call, id).await };
+            let (task, unanswered) = self
+                .inquirer
+                .insist_counting("read a task of the operation", read)
+                .await?;
             self.note_answer(asked, unanswered);
             tasks.extend(task);
         }
@@ -168,13 +168,11 @@ impl Observer {
     /// A failing errand leaves its task `done`; each instance has its own exit code, and each counts.
     async fn judge_errand(&self, task: TaskId) -> Result<Progress, DirectorError> {
         let director = &self.neighbours.director;
-        let results = insist(
-            &self.neighbours.timings,
-            &self.request,
-            "read the results of a lifecycle errand",
-            |call| async move { director.errand_results(&call, task).await },
-        )
-        .await?;
+        let read = |call| async move { director.errand_results(&call, task).await };
+        let results = self
+            .inquirer
+            .insist("read the results of a lifecycle errand", read)
+            .await?;
         for result in results.iter().filter(|result| !result.succeeded()) {
             log_failure(task, result);
         }

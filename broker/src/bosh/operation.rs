@@ -4,8 +4,17 @@ use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_platform::director::{ContextId, DeploymentName, TaskId};
 use tokio::time::Instant;
 
-use super::{Marker, OperationKind, Outcome, StoredMarker, deployment, marker::CutShort};
-use crate::ids::{InstanceId, PlanId, RequestId};
+use super::{
+    Marker, OperationKind, Outcome, StoredMarker,
+    configs::{ObsoleteConfigs, ReplacedConfigs},
+    deployment,
+    marker::{ClientRole, CutShort},
+    secrets::FormerSecret,
+};
+use crate::{
+    ids::{InstanceId, PlanId, RequestId},
+    instance_clients::InstanceClient,
+};
 
 /// An operation that has been handed over.
 #[derive(Clone, Debug)]
@@ -24,8 +33,17 @@ pub(super) struct Operation {
     pub(super) stored: Option<StoredMarker>,
     /// What is to be stopped before anything of this operation begins.
     pub(super) cuts_short: Option<CutShort>,
-    /// The types of configs that go when it has succeeded.
-    pub(super) obsolete_configs: Vec<String>,
+    /// What its secrets were before.
+    pub(super) former_secrets: Vec<FormerSecret>,
+    /// The configs that go when it has succeeded.
+    pub(super) obsolete_configs: ObsoleteConfigs,
+    /// What its own configs have replaced, in case that nothing is handed over.
+    pub(super) replaced_configs: ReplacedConfigs,
+    /// What it has to do with the instance's UAA client.
+    pub(super) client: ClientRole,
+    /// What it did to the client, as far as this process knows: undone should nothing have been handed over. A driver has it
+    /// without the secret.
+    pub(super) client_in_hand: Option<InstanceClient>,
     pub(super) begun: Begun,
 }
 
@@ -57,7 +75,11 @@ impl Operation {
             request: marker.request.clone(),
             stored,
             cuts_short: marker.cuts_short.clone(),
+            former_secrets: marker.former_secrets.clone(),
             obsolete_configs: marker.obsolete_configs.clone(),
+            replaced_configs: marker.replaced_configs.clone(),
+            client: marker.client,
+            client_in_hand: None,
             begun: Begun::Elsewhere,
         }
     }
@@ -71,6 +93,8 @@ pub(super) struct Snapshot {
     pub(super) first_task: Option<TaskId>,
     /// When this process began to follow it.
     pub(super) since: Instant,
+    /// A server that the operation needs, mostly the Director, has not answered for a while.
+    pub(super) is_without_news: bool,
     pub(super) state: SnapshotState,
 }
 

@@ -4,33 +4,50 @@ use std::collections::BTreeMap;
 
 use odb_adapter_sdk::protocol::{
     GenerateDashboardUrl, GenerateManifest, GeneratedManifest, ManifestText, Plan as AdapterPlan,
-    RequestParameters, ServiceDeployment,
+    RequestParameters, Secrets, ServiceDeployment, UaaClient,
 };
-use odb_platform::director::ContextId;
+use odb_platform::{director::ContextId, http::Call};
 use tokio::time::Instant;
 
 use super::{
-    Fault, Instances, OperationKind, Order, deployment, manifest,
-    marker::{Marker, NewMarker},
+    Fault, Instances, OperationKind, Order,
+    configs::ConfigChanges,
+    deployment, manifest,
+    marker::{ClientRole, Marker, NewMarker},
+    secrets::NewSecret,
 };
 use crate::{
     adapter::plan_for_adapter,
     config::{BoshConfigs, Plan},
     ids::PlanId,
+    instance_clients::{InstanceClient, Making},
 };
 
 /// What an instance was before.
+#[derive(Clone)]
 pub(super) struct Previous {
     pub(super) manifest: ManifestText,
     pub(super) plan: Option<AdapterPlan>,
     pub(super) configs: Option<BTreeMap<String, String>>,
+    /// The values behind the manifest's references; `None` without secure manifests, and on an upgrade.
+    pub(super) secrets: Option<Secrets>,
+    /// Whether it has a UAA client.
+    pub(super) client: ClientRole,
+    /// The operation that is known to have succeeded last.
+    pub(super) succeeded: Option<ContextId>,
 }
 
 /// A manifest that may be deployed, with all that comes with it.
 pub(super) struct Prepared {
     pub(super) manifest: ManifestText,
+    /// The configs that the adapter asks for, by type.
     pub(super) configs: BTreeMap<String, String>,
+    /// The types of those that it does not need any more.
+    pub(super) obsolete_configs: Vec<String>,
+    pub(super) secrets: Vec<NewSecret>,
     pub(super) marker: Marker,
+    /// The instance's UAA client.
+    pub(super) client: Option<InstanceClient>,
 }
 
 impl Instances {
@@ -46,61 +63,116 @@ impl Instances {
         plan_for_adapter(&self.offering, plan)
     }
 
-    /// Asks the adapter for everything and checks what it says. Nothing has changed afterwards.
+    /// Sees to the instance's UAA client, asks the adapter for everything and checks what it says. When it fails nothing has
+    /// changed.
     pub(super) async fn prepare(
         &self,
         order: &Order,
         kind: OperationKind,
         previous: Option<Previous>,
     ) -> Result<Prepared, Fault> {
+        let context = ContextId::random();
+        let mut client = self
+            .client(order, kind, previous.as_ref(), &context)
+            .await?;
+        let prepared = self
+            .prepare_with(order, kind, previous, context, client.as_mut())
+            .await;
+        match (prepared, client) {
+            (Ok(prepared), client) => Ok(Prepared { client, ..prepared }),
+            (Err(fault), Some(client)) => {
+                self.undo_client(order, &client).await;
+                Err(fault)
+            }
+            (Err(fault), None) => Err(fault),
+        }
+    }
+
+    async fn prepare_with(
+        &self,
+        order: &Order,
+        kind: OperationKind,
+        previous: Option<Previous>,
+        context: ContextId,
+        mut client: Option<&mut InstanceClient>,
+    ) -> Result<Prepared, Fault> {
+        let role = client_role(client.as_deref(), previous.as_ref());
+        if let Some(client) = client.as_deref_mut() {
+            self.bring_client_up_to_date(order, client).await?;
+        }
+        let told = client.as_deref().map(InstanceClient::for_adapter);
         let plan = self.plan(&order.plan)?;
         let seen = self.adapter_plan(plan);
         let name = deployment(&order.instance);
+        let configs_before = previous
+            .as_ref()
+            .and_then(|previous| previous.configs.clone())
+            .unwrap_or_default();
         let answer = self
-            .generate(order, &seen, order.parameters.clone(), previous)
+            .generate(order, &seen, order.parameters.clone(), previous, told)
             .await?;
         manifest::check(answer.manifest.as_str(), &name)?;
-        // A config without content is one that the adapter gives up; one that it does not name stays.
-        let (configs, obsolete): (BTreeMap<_, _>, BTreeMap<_, _>) = answer
-            .configs
-            .unwrap_or_default()
-            .into_iter()
-            .partition(|(_, content)| !content.trim().is_empty());
-        if !configs.is_empty() && self.neighbours.configs == BoshConfigs::Disabled {
+        let returns_some = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
+        if returns_some && self.neighbours.configs == BoshConfigs::Disabled {
             return Err(Fault::ConfigsDisabled);
         }
-        let dashboard =
-            GenerateDashboardUrl::new(order.instance.as_str(), seen, answer.manifest.clone());
+        let configs = ConfigChanges::new(answer.configs, &configs_before, answer.manifest.as_str());
+        let (manifest, secrets) = self
+            .neighbours
+            .secrets
+            .prepare(
+                &self.call_of_preparation(order),
+                &order.instance,
+                answer.manifest,
+                answer.secrets.as_ref(),
+            )
+            .await?;
+        let dashboard = GenerateDashboardUrl::new(order.instance.as_str(), seen, manifest.clone());
         let dashboard_url = self
             .adapter
             .dashboard_url(&dashboard, self.due(order))
             .await?;
+        if let Some(client) = client {
+            self.renew_client(order, client).await?;
+            self.redirect_client(order, client, dashboard_url.as_deref())
+                .await?;
+        }
         let mut marker = Marker::new(NewMarker {
             offering: self.offering.id.clone(),
             plan: order.plan.clone(),
             operation: kind,
-            context: ContextId::random(),
+            context,
             request: order.request.clone(),
             errands: plan.lifecycle_errands.post_deploy.clone(),
             digest: order.digest(),
             dashboard_url,
             labels: answer.labels,
         });
-        marker.obsolete_configs = obsolete.into_keys().collect();
+        marker.former_secrets = secrets.iter().map(NewSecret::former).collect();
+        marker.client = role;
         Ok(Prepared {
-            manifest: answer.manifest,
-            configs,
+            manifest,
+            configs: configs.written,
+            obsolete_configs: configs.obsolete,
+            secrets,
             marker,
+            client: None,
         })
     }
 
     /// When the adapter has to be done, so that there is time to hand over.
     fn due(&self, order: &Order) -> Instant {
+        self.call_of_preparation(order).deadline.instant()
+    }
+
+    /// A call that leaves time to hand over.
+    pub(super) fn call_of_preparation(&self, order: &Order) -> Call {
         let reserve = self.neighbours.timings.submission_reserve;
-        order
-            .deadline
-            .within(order.deadline.remaining().saturating_sub(reserve))
-            .instant()
+        let left = order.deadline.remaining().saturating_sub(reserve);
+        Call {
+            deadline: order.deadline.within(left),
+            ..order.call()
+        }
     }
 
     pub(super) async fn generate(
@@ -109,6 +181,7 @@ impl Instances {
         plan: &AdapterPlan,
         parameters: RequestParameters,
         previous: Option<Previous>,
+        client: Option<UaaClient>,
     ) -> Result<GeneratedManifest, Fault> {
         let name = deployment(&order.instance);
         let software = &self.software;
@@ -118,14 +191,30 @@ impl Instances {
             software.stemcells.clone(),
         );
         let mut request = GenerateManifest::new(service, plan.clone(), parameters);
+        request.uaa_client = client;
         if let Some(previous) = previous {
             request.previous_manifest = Some(previous.manifest);
             request.previous_plan = previous.plan;
             request.previous_configs = previous.configs;
+            request.previous_secrets = previous.secrets;
         }
         Ok(self
             .adapter
             .generate_manifest(&request, self.due(order))
             .await?)
+    }
+}
+
+/// What the operation has to do with the instance's UAA client. Where clients are not defined any more, one from before goes
+/// when the operation has succeeded.
+fn client_role(client: Option<&InstanceClient>, previous: Option<&Previous>) -> ClientRole {
+    match (client, previous) {
+        (Some(client), _) => match client.making() {
+            Some(Making::New) => ClientRole::Made,
+            Some(Making::Renewed) => ClientRole::Renewed,
+            None => ClientRole::Kept,
+        },
+        (None, Some(previous)) => previous.client,
+        (None, None) => ClientRole::None,
     }
 }

@@ -46,6 +46,17 @@ impl Presence {
     }
 }
 
+impl Presence {
+    /// What a marker tells of an operation that was never handed over.
+    pub(super) fn never_began(marker: &Marker) -> Self {
+        Self {
+            plan: Some(marker.settled_plan().clone()),
+            kind: PresenceKind::of(marker.operation, &SnapshotState::NeverSubmitted),
+            since: None,
+        }
+    }
+}
+
 impl PresenceKind {
     /// What an operation of this kind means that has got so far.
     pub(super) fn of(operation: OperationKind, state: &SnapshotState) -> Self {
@@ -72,5 +83,56 @@ fn ended(operation: OperationKind, outcome: &Outcome) -> PresenceKind {
         Outcome::Succeeded { .. } => PresenceKind::Arrived,
         Outcome::Failed { .. } if operation == OperationKind::Create => PresenceKind::Absent,
         Outcome::Failed { .. } => PresenceKind::Remaining,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_platform::director::ContextId;
+    use serde_json::{Map, Value};
+
+    use super::*;
+    use crate::{
+        bosh::{RequestDigest, RequestIdentity, marker::NewMarker},
+        ids::RequestId,
+    };
+
+    fn marker(operation: OperationKind, previous: Option<&str>) -> Marker {
+        let mut marker = Marker::new(NewMarker {
+            offering: "redis".to_owned().into(),
+            plan: "large".to_owned().into(),
+            operation,
+            context: ContextId::random(),
+            request: RequestId::random(),
+            errands: Vec::new(),
+            digest: RequestDigest::new(RequestIdentity(&Value::Null)),
+            dashboard_url: None,
+            labels: Map::new(),
+        });
+        marker.previous_plan = previous.map(|plan| plan.to_owned().into());
+        marker
+    }
+
+    #[test]
+    fn an_order_that_was_given_up_takes_no_place_and_a_move_leaves_the_instance_where_it_was() {
+        for (operation, previous, plan, kind) in [
+            (OperationKind::Create, None, "large", PresenceKind::Absent),
+            (
+                OperationKind::Update,
+                Some("small"),
+                "small",
+                PresenceKind::Remaining,
+            ),
+            (
+                OperationKind::Delete,
+                None,
+                "large",
+                PresenceKind::Remaining,
+            ),
+        ] {
+            let presence = Presence::never_began(&marker(operation, previous));
+            assert_eq!(presence.plan, Some(plan.to_owned().into()));
+            assert_eq!(presence.kind, kind, "{operation}");
+        }
     }
 }

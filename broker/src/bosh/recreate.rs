@@ -12,7 +12,7 @@ use super::{
     current::Current,
     deployment,
     hand_over::HandOver,
-    marker::{Marker, NewMarker},
+    marker::{ClientRole, Marker, NewMarker},
 };
 
 impl Instances {
@@ -30,7 +30,7 @@ impl Instances {
         };
         // The instance stays what it is: so does what is known of it.
         let known = current.stored.as_ref().map(|stored| &stored.marker);
-        let marker = Marker::new(NewMarker {
+        let mut marker = Marker::new(NewMarker {
             offering: self.offering.id.clone(),
             plan: order.plan.clone(),
             operation: OperationKind::Recreate,
@@ -43,13 +43,15 @@ impl Instances {
                 .map(|marker| marker.labels.clone())
                 .unwrap_or_default(),
         });
+        marker.client = ClientRole::after(current.stored.as_deref());
         let context = marker.context.clone();
         let hand_over = HandOver {
             order,
             marker,
             before: current.stored.as_deref(),
             configs: BTreeMap::new(),
-            configs_before: BTreeMap::new(),
+            secrets: Vec::new(),
+            client: None,
         };
         let name = deployment(&order.instance);
         let (director, name, context) = (&self.neighbours.director, &name, &context);

@@ -8,12 +8,16 @@ use odb_platform::{
 };
 
 use super::{
-    Fault, Instances, OperationKind, OperationToken, Outcome, deployment,
+    Fault, Instances, OperationKind, OperationToken, Outcome,
+    configs::{ObsoleteConfigs, ReplacedConfigs},
+    deployment,
     in_flight::UNKNOWN_TASK,
+    marker::ClientRole,
     narrative,
     next_step::{Doing, stages},
     of_context,
     operation::{Begun, Operation, Snapshot, SnapshotState},
+    unfinished,
 };
 use crate::ids::{InstanceId, RequestId};
 
@@ -180,7 +184,11 @@ impl Instances {
             request: request.clone(),
             stored: None,
             cuts_short: None,
-            obsolete_configs: Vec::new(),
+            former_secrets: Vec::new(),
+            obsolete_configs: ObsoleteConfigs::new(),
+            replaced_configs: ReplacedConfigs::new(),
+            client: adopted_client(token),
+            client_in_hand: None,
             begun: Begun::Elsewhere,
         };
         let adopted = self.drivers.take_over(&self.neighbours, operation);
@@ -227,7 +235,11 @@ impl Instances {
     fn told(&self, snapshot: Snapshot) -> Standing {
         match snapshot.state {
             SnapshotState::InProgress(description) => Standing::InProgress {
-                description,
+                description: if snapshot.is_without_news {
+                    narrative::without_news(&description)
+                } else {
+                    description
+                },
                 ask_again: pace(
                     snapshot.since.elapsed(),
                     self.neighbours.timings.longest_look,
@@ -278,7 +290,8 @@ impl Instances {
         if matches!(deployed, Deployment::Absent | Deployment::ForeignTeam) {
             return Ok(Standing::Unknown);
         }
-        let Some(task) = tasks.last() else {
+        let newest = tasks.iter().rfind(|task| unfinished::takes_the_lock(task));
+        let Some(task) = newest else {
             return Ok(ended(Outcome::Succeeded {
                 description: narrative::completed(OperationKind::Create),
             }));
@@ -304,6 +317,19 @@ impl Instances {
                 ask_again: self.neighbours.timings.longest_look,
             },
         })
+    }
+}
+
+/// Nobody remembers whether an adopted operation made the client: if it did, the client says so itself.
+fn adopted_client(token: &OperationToken) -> ClientRole {
+    let makes_clients = matches!(
+        token.kind,
+        OperationKind::Create | OperationKind::Update | OperationKind::Upgrade
+    );
+    if makes_clients && token.context.is_some() {
+        ClientRole::Made
+    } else {
+        ClientRole::Kept
     }
 }
 

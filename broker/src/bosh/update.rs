@@ -1,12 +1,16 @@
 //! An instance with other parameters, or on another plan.
 
-use odb_adapter_sdk::protocol::RequestParameters;
+use odb_adapter_sdk::protocol::{RequestParameters, Secrets};
 use serde_json::Map;
 
 use super::{
-    Fault, Instances, ManifestDifference, OperationKind, Order, Started,
+    Fault, Instances, ManifestDifference, Neighbours, OperationKind, Order, Outcome, Started,
+    configs::CurrentConfigs,
     current::{AtRest, Current},
+    deployment,
+    marker::ClientRole,
     preparation::Previous,
+    secrets::Unanswered,
 };
 use crate::{
     config::{PendingChanges, Plan},
@@ -21,10 +25,14 @@ impl Instances {
             Current::SameInProgress(started) => return Ok(started),
         };
         let plan = self.offering.plan(from);
+        let previous = Previous {
+            secrets: self.secrets_of(order, &current).await?,
+            ..self.previous(plan, &current)
+        };
         if self.pending_changes == PendingChanges::Refused {
-            self.check_pending_changes(order, plan, &current).await?;
+            self.check_pending_changes(order, plan, previous.clone())
+                .await?;
         }
-        let previous = self.previous(plan, &current);
         let mut prepared = self
             .prepare(order, OperationKind::Update, Some(previous))
             .await?;
@@ -38,7 +46,7 @@ impl Instances {
         &self,
         order: &Order,
         plan: Option<&Plan>,
-        current: &AtRest,
+        previous: Previous,
     ) -> Result<(), Fault> {
         let Some(plan) = plan else {
             tracing::warn!(
@@ -47,12 +55,18 @@ impl Instances {
             return Ok(());
         };
         let nothing = RequestParameters::from_fields(Map::new());
-        let previous = self.previous(Some(plan), current);
+        let deployed = previous.manifest.clone();
         let regenerated = self
-            .generate(order, &self.adapter_plan(plan), nothing, Some(previous))
+            .generate(
+                order,
+                &self.adapter_plan(plan),
+                nothing,
+                Some(previous),
+                None,
+            )
             .await?;
         let difference =
-            ManifestDifference::between(current.manifest.as_str(), regenerated.manifest.as_str())?;
+            ManifestDifference::between(deployed.as_str(), regenerated.manifest.as_str())?;
         if difference.is_empty() {
             Ok(())
         } else {
@@ -62,10 +76,30 @@ impl Instances {
 
     /// What the adapter is told of the instance as it is.
     pub(super) fn previous(&self, plan: Option<&Plan>, current: &AtRest) -> Previous {
+        let stored = current.stored.as_deref();
+        let succeeded = stored.filter(|stored| {
+            let outcome = stored.marker.outcome.as_ref();
+            outcome.is_some_and(Outcome::is_success)
+        });
         Previous {
+            client: ClientRole::after(stored),
+            succeeded: succeeded.map(|stored| stored.marker.context.clone()),
             manifest: current.manifest.clone(),
             plan: plan.map(|plan| self.adapter_plan(plan)),
-            configs: current.configs.clone(),
+            configs: current.configs.as_ref().map(CurrentConfigs::contents),
+            secrets: None,
         }
+    }
+
+    /// The values behind the references of the deployed manifest. An adapter that misses one would make a new secret of it,
+    /// so that an update waits until all that is there can be read.
+    async fn secrets_of(&self, order: &Order, current: &AtRest) -> Result<Option<Secrets>, Fault> {
+        let Neighbours {
+            director, secrets, ..
+        } = &*self.neighbours;
+        let (call, name) = (self.call_of_preparation(order), deployment(&order.instance));
+        let manifest = current.manifest.as_str();
+        let resolved = secrets.resolve(&call, director, &name, manifest, Unanswered::IsFatal);
+        Ok(resolved.await?)
     }
 }

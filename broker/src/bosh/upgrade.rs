@@ -8,8 +8,9 @@ use super::{
 };
 
 impl Instances {
-    /// Deploys the instance anew on its plan. What its user asked for before is in the deployed manifest, from which the
-    /// adapter takes it; pending changes are what an upgrade is for (`spec/contracts/broker-behaviour.md` §3.6).
+    /// Deploys the instance anew on its plan. Adapters get no secrets (`spec/contracts/adapter-protocol.md` §1.8). What its
+    /// user asked for before is in the deployed manifest, from which the adapter takes it; pending changes are what an upgrade
+    /// is for (`spec/contracts/broker-behaviour.md` §3.6).
     pub async fn upgrade(&self, order: &Order) -> Result<Started, Fault> {
         let current = match self.look_at_current(order, OperationKind::Upgrade).await? {
             Current::AtRest(current) => current,
@@ -29,13 +30,19 @@ impl Instances {
         current: AtRest,
         prepared: Prepared,
     ) -> Result<Started, Fault> {
-        let context = prepared.marker.context.clone();
+        let mut marker = prepared.marker;
+        if let Some(configs) = &current.configs {
+            marker.replaced_configs = configs.replaced_by(&prepared.configs);
+            marker.obsolete_configs = configs.versions_of(&prepared.obsolete_configs);
+        }
+        let context = marker.context.clone();
         let hand_over = HandOver {
             order,
-            marker: prepared.marker,
+            marker,
             before: current.stored.as_deref(),
             configs: prepared.configs,
-            configs_before: current.configs.unwrap_or_default(),
+            secrets: prepared.secrets,
+            client: prepared.client,
         };
         let (director, manifest, context) = (
             &self.neighbours.director,

@@ -38,6 +38,9 @@ pub fn catalog(offering: &Offering, schemas: &Schemas, instances: InstanceFetchi
     if instances == InstanceFetching::Offered {
         set("instances_retrievable", json!(true));
     }
+    if offering.bindings_retrievable {
+        set("bindings_retrievable", json!(true));
+    }
     if !offering.tags.is_empty() {
         set("tags", json!(offering.tags));
     }

@@ -5,9 +5,11 @@
 //! | `catalog` | what platforms read |
 //! | `version` | the version of a plan, and whether a platform means it |
 //! | `update` | what an update request means |
+//! | `binding` | what an adapter may answer to a request for credentials |
 //! | `plan_schemas`, `parameter_schema` | whether parameters fit a plan |
 //! | `quotas` | whether one more instance fits |
 
+mod binding;
 mod catalog;
 mod parameter_schema;
 mod plan_schemas;
@@ -15,6 +17,7 @@ mod quotas;
 mod update;
 mod version;
 
+pub use binding::{InvalidBinding, Unannounced, check_binding};
 pub use catalog::{CatalogFault, catalog};
 pub use parameter_schema::{InvalidParameters, ParameterSchema, SchemaFault};
 pub use plan_schemas::{BrokenSchema, ParametersOf, PlanSchemas, Schemas};

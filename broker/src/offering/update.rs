@@ -173,6 +173,7 @@ mod tests {
             instance_groups: Vec::new(),
             update: None,
             lifecycle_errands: odb_adapter_sdk::protocol::LifecycleErrands::default(),
+            dns_bindings: Vec::new(),
             maintenance_info: MaintenanceInfo {
                 version: version.map(str::to_owned),
                 ..MaintenanceInfo::default()
@@ -187,6 +188,7 @@ mod tests {
             name: "service".to_owned(),
             description: "A service".to_owned(),
             bindable: true,
+            bindings_retrievable: false,
             plan_updatable,
             tags: Vec::new(),
             requires: Vec::new(),

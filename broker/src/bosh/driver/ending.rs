@@ -1,19 +1,30 @@
 //! What is left to do when all tasks have ended, or none has ever begun.
 
-use odb_platform::director::{ConfigType, Deployment, DirectorError};
+use odb_platform::{
+    director::{ConfigType, Deployment, DirectorError},
+    http::Call,
+};
+use secrecy::ExposeSecret;
 
 use super::{Driver, obstacle::Obstacle};
 use crate::{
     bosh::{
-        Outcome, ReadMarkerError, WriteMarkerError, config_name,
-        insistence::{Pauses, insist, passes},
+        FormerSecret, LeftoversFault, Neighbours, Outcome, ReadMarkerError, WriteMarkerError,
+        config_name, configs,
+        insistence::{self, Passing, Pauses},
         leftovers,
+        marker::ClientRole,
         operation::SnapshotState,
     },
     code::Code,
+    config::BoshConfigs,
+    instance_clients::{ClientFault, Making},
     kind::OperationKind,
     telemetry::Chain,
 };
+
+/// How often it is tried to delete what is obsolete.
+const DELETE_ATTEMPTS: u32 = 4;
 
 /// Whether the outcome is still to be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,15 +42,12 @@ impl Driver {
         if !self.is_absent().await? {
             return Err(Obstacle::new("the deployment is still there".to_owned()));
         }
-        let neighbours = &self.neighbours;
-        let (timings, operation) = (&neighbours.timings, &self.operation);
-        let removed = insist(
-            timings,
-            &operation.request,
-            "remove what the instance leaves behind",
-            |call| async move { leftovers::remove(neighbours, &call, &operation.instance).await },
-        );
-        Ok(removed.await?)
+        let (neighbours, instance) = (&self.neighbours, &self.operation.instance);
+        let client = self.operation.client;
+        let remove =
+            |call| async move { leftovers::remove(neighbours, &call, instance, client).await };
+        let what = "remove what the instance leaves behind";
+        Ok(self.inquirer.insist(what, remove).await?)
     }
 
     pub(super) async fn is_absent(&self) -> Result<bool, DirectorError> {
@@ -51,15 +59,9 @@ impl Driver {
     }
 
     pub(super) async fn deployment(&self) -> Result<Deployment, DirectorError> {
-        let director = &self.neighbours.director;
-        let (timings, request) = (&self.neighbours.timings, &self.operation.request);
-        let found = insist(
-            timings,
-            request,
-            "look the deployment up",
-            |call| async move { director.deployment(&call, &self.operation.deployment).await },
-        );
-        found.await
+        let (director, name) = (&self.neighbours.director, &self.operation.deployment);
+        let look = |call| async move { director.deployment(&call, name).await };
+        self.inquirer.insist("look the deployment up", look).await
     }
 
     /// Nothing was handed over: what was written for it goes, and what was remembered before is remembered again.
@@ -69,29 +71,110 @@ impl Driver {
         }
     }
 
-    async fn try_to_undo(&self) -> Result<(), DirectorError> {
-        let neighbours = &self.neighbours;
-        let (timings, operation) = (&neighbours.timings, &self.operation);
-        let request = &operation.request;
+    async fn try_to_undo(&self) -> Result<(), LeftoversFault> {
+        let (neighbours, operation) = (&self.neighbours, &self.operation);
         if !self.is_latest().await? {
             return Ok(());
         }
-        if operation.kind == OperationKind::Create && self.is_absent().await? {
-            let removed = insist(timings, request, "take configs back", |call| async move {
-                leftovers::remove_without_marker(neighbours, &call, &operation.instance).await
-            });
-            removed.await?;
+        if operation.kind != OperationKind::Create {
+            let restore = |call| async move {
+                let (director, name) = (&neighbours.director, &operation.deployment);
+                configs::restore(director, &call, name, &operation.replaced_configs).await
+            };
+            self.inquirer.insist("take configs back", restore).await?;
+            self.put_secrets_back().await?;
+            self.undo_client().await;
+        } else if self.is_absent().await? {
+            let remove = |call| async move {
+                let (instance, client) = (&operation.instance, operation.client);
+                leftovers::remove_without_marker(neighbours, &call, instance, client).await
+            };
+            let what = "take configs and secrets back";
+            self.inquirer.insist(what, remove).await?;
         }
         let Some(stored) = &operation.stored else {
             return Ok(());
         };
-        let taken_back = insist(
-            timings,
-            request,
-            "take the marker back",
-            |call| async move { neighbours.markers.take_back(&call, &stored.id).await },
+        let take_back = |call| async move { neighbours.markers.take_back(&call, &stored.id).await };
+        let what = "take the marker back";
+        Ok(self.inquirer.insist(what, take_back).await?)
+    }
+
+    /// Makes secrets again what they were, but for what is in use: should the Director have dropped the tasks of what was
+    /// handed over after all, its secrets stay.
+    async fn put_secrets_back(&self) -> Result<(), LeftoversFault> {
+        let (secrets, operation) = (&self.neighbours.secrets, &self.operation);
+        let mut former = operation.former_secrets.clone();
+        if former.is_empty() {
+            return Ok(());
+        }
+        if let Deployment::Deployed(manifest) = self.deployment().await? {
+            former = FormerSecret::not_in_use(&former, manifest.expose_secret());
+        }
+        let former = &former;
+        let put_back =
+            |call| async move { secrets.put_back(&call, &operation.instance, former).await };
+        Ok(self.inquirer.insist("put secrets back", put_back).await?)
+    }
+
+    /// What the operation did to the instance's UAA client is undone. A process that was not there when it was done knows
+    /// only whether the client was made: what was changed stays, and the next operation brings it to what is defined.
+    async fn undo_client(&self) {
+        let (clients, operation) = (&self.neighbours.clients, &self.operation);
+        let undo = async |call: Call| match (&operation.client_in_hand, &operation.context) {
+            (Some(client), _) => clients.undo(&call, client).await,
+            (None, Some(context)) if operation.client == ClientRole::Made => {
+                let unmade = clients.unmake(&call, &operation.instance, context).await;
+                unmade.map(|_| ())
+            }
+            (None, _) => Ok(()),
+        };
+        if let Err(fault) = undo(self.call()).await {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "what was done to the UAA client of the instance could not be undone");
+        }
+    }
+
+    /// What was ordered is deployed: the secret that the operation gave to a client is where it belongs, and a client that is
+    /// not defined any more goes. Like configs, and tried as often.
+    pub(super) async fn see_to_client(&self) {
+        let mut pauses = Pauses::new(&self.neighbours.timings);
+        for attempt in 1..=DELETE_ATTEMPTS {
+            let Err(fault) = self.try_to_see_to_client().await else {
+                return;
+            };
+            // The next operation gives a client another secret whose making is not known to have succeeded.
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "the UAA client of the instance could not be seen to");
+            if attempt == DELETE_ATTEMPTS || !fault.passes() {
+                return;
+            }
+            pauses.pause().await;
+        }
+    }
+
+    async fn try_to_see_to_client(&self) -> Result<(), ClientFault> {
+        let (clients, operation) = (&self.neighbours.clients, &self.operation);
+        let (call, instance) = (self.call(), &operation.instance);
+        let redeployed = matches!(
+            operation.kind,
+            OperationKind::Update | OperationKind::Upgrade
         );
-        taken_back.await
+        match (operation.client, &operation.context) {
+            (ClientRole::Made, Some(context)) => {
+                let making = Making::New;
+                clients.settle(&call, instance, context, making).await
+            }
+            (ClientRole::Renewed, Some(context)) => {
+                let making = Making::Renewed;
+                clients.settle(&call, instance, context, making).await
+            }
+            (ClientRole::Kept, _) if redeployed && !clients.are_defined() => {
+                let call = leftovers::call_about_client(&self.neighbours, &call);
+                clients.delete(&call, instance).await
+            }
+            (ClientRole::None | ClientRole::Kept | ClientRole::Made | ClientRole::Renewed, _) => {
+                Ok(())
+            }
+        }
     }
 
     /// Nobody has written down anything newer.
@@ -99,42 +182,90 @@ impl Driver {
         let Some(stored) = &self.operation.stored else {
             return Ok(true);
         };
-        let markers = &self.neighbours.markers;
-        let (timings, operation) = (&self.neighbours.timings, &self.operation);
-        let read = insist(
-            timings,
-            &operation.request,
-            "read the marker",
-            |call| async move {
-                match markers.read(&call, &operation.instance).await {
-                    Ok(latest) => Ok(latest.is_some_and(|latest| latest.id == stored.id)),
-                    Err(ReadMarkerError::NotUnderstood { .. }) => Ok(false),
-                    Err(ReadMarkerError::Director(error)) => Err(error),
-                }
-            },
-        );
-        read.await
+        let (markers, instance) = (&self.neighbours.markers, &self.operation.instance);
+        let read = |call| async move {
+            match markers.read(&call, instance).await {
+                Ok(latest) => Ok(latest.is_some_and(|latest| latest.id == stored.id)),
+                Err(ReadMarkerError::NotUnderstood { .. }) => Ok(false),
+                Err(ReadMarkerError::Director(error)) => Err(error),
+            }
+        };
+        self.inquirer.insist("read the marker", read).await
     }
 
     /// Deletes the configs that the adapter has given up: what is deployed now does without them.
+    ///
+    /// The end is told afterwards, for whoever hears of it may order the next operation at once, and with it a config of the
+    /// same name. Nobody waits for it without end: what is left after a few attempts is found obsolete again next time.
     pub(super) async fn delete_obsolete_configs(&self) {
-        let director = &self.neighbours.director;
-        let (timings, operation) = (&self.neighbours.timings, &self.operation);
-        let name = &config_name(&operation.deployment);
-        for kind in &operation.obsolete_configs {
-            let Ok(kind) = &ConfigType::try_from(kind.clone()) else {
+        let (director, name) = (&self.neighbours.director, &self.operation.deployment);
+        for (kind, version) in &self.operation.obsolete_configs {
+            let Ok(kind) = ConfigType::try_from(kind.clone()) else {
                 continue;
             };
-            let deleted = insist(
-                timings,
-                &operation.request,
-                "delete an obsolete config",
-                |call| async move { director.delete_config(&call, kind, name).await },
-            );
-            if let Err(error) = deleted.await {
-                tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "an obsolete config is left behind");
+            let mut pauses = Pauses::new(&self.neighbours.timings);
+            let mut attempts = 0;
+            while let Err(error) =
+                configs::delete_obsolete(director, &self.call(), name, &kind, version).await
+            {
+                attempts += 1;
+                tracing::warn!(code = %Code::CleanUp, config.r#type = %kind, error = %Chain(&error), "could not delete an obsolete config");
+                if attempts >= DELETE_ATTEMPTS || !error.passes() {
+                    break;
+                }
+                pauses.pause().await;
             }
         }
+    }
+
+    /// Deletes the secrets to which what is deployed now does not refer. Like configs, and as long: those that cannot be
+    /// deleted now go with the next update, or with the instance.
+    pub(super) async fn prune_secrets(&self) {
+        let deploys = matches!(
+            self.operation.kind,
+            OperationKind::Update | OperationKind::Upgrade
+        );
+        if !deploys || !self.neighbours.secrets.are_kept() {
+            return;
+        }
+        let mut pauses = Pauses::new(&self.neighbours.timings);
+        for attempt in 1..=DELETE_ATTEMPTS {
+            let Err(fault) = self.try_to_prune_secrets().await else {
+                return;
+            };
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "could not delete secrets that are not used any more");
+            if attempt == DELETE_ATTEMPTS || !fault.passes() {
+                return;
+            }
+            pauses.pause().await;
+        }
+    }
+
+    async fn try_to_prune_secrets(&self) -> Result<(), LeftoversFault> {
+        let Neighbours {
+            director,
+            secrets,
+            configs,
+            ..
+        } = &*self.neighbours;
+        let (call, operation) = (self.call(), &self.operation);
+        let deployed = director.deployment(&call, &operation.deployment).await?;
+        let Deployment::Deployed(manifest) = deployed else {
+            return Ok(());
+        };
+        let manifest = manifest.expose_secret();
+        let unused = secrets.unused(&call, &operation.instance, manifest).await?;
+        if unused.is_empty() {
+            return Ok(());
+        }
+        let configs = match configs {
+            BoshConfigs::Enabled => {
+                let name = config_name(&operation.deployment);
+                director.configs_named(&call, &name).await?
+            }
+            BoshConfigs::Disabled => Vec::new(),
+        };
+        Ok(secrets.prune(&call, &unused, &configs).await?)
     }
 
     /// Tells polls how the operation has ended, and writes it down for later ones.
@@ -143,16 +274,18 @@ impl Driver {
     /// marker. When it fails polls are told all the same.
     pub(super) async fn end(&self, recorded: &Outcome, told: Outcome) {
         let mut pauses = Pauses::new(&self.neighbours.timings);
-        let mut record = self.record(recorded).await;
+        let mut attempt = 1;
+        let mut record = self.record(recorded, attempt).await;
         self.publish(SnapshotState::Ended(told));
         while record == Record::NotYet {
             pauses.pause().await;
-            record = self.record(recorded).await;
+            attempt += 1;
+            record = self.record(recorded, attempt).await;
         }
     }
 
     /// The second write of the marker. Whoever wrote in between knows something newer.
-    async fn record(&self, outcome: &Outcome) -> Record {
+    async fn record(&self, outcome: &Outcome, attempt: u32) -> Record {
         let Some(stored) = &self.operation.stored else {
             return Record::Closed;
         };
@@ -170,8 +303,8 @@ impl Driver {
             .await;
         match written {
             Ok(_) => Record::Closed,
-            Err(WriteMarkerError::Director(error)) if passes(&error) => {
-                tracing::warn!(code = %Code::Follow, error = %Chain(&error), "could not write the outcome down, trying again");
+            Err(WriteMarkerError::Director(error)) if error.passes() => {
+                insistence::tell(attempt, &error, "write the outcome down");
                 Record::NotYet
             }
             Err(error) => {

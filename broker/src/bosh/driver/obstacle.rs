@@ -5,20 +5,16 @@ use odb_platform::director::{DirectorError, Event, TaskId};
 use super::Driver;
 use crate::{
     bosh::{
-        Condition, Outcome,
-        insistence::{Pauses, passes},
+        Condition, LeftoversFault, Outcome,
+        insistence::{Passing, Pauses},
         narrative::LatestStep,
         next_step::Judged,
     },
     code::Code,
-    complaint::{Asked, Complaint},
-    config::ErrorDetail,
+    complaint::{Asked, Complaint, Told},
     kind::OperationKind,
     telemetry::{Chain, redact},
 };
-
-/// The longest cause that is told to users, where they are told any. Platforms cut at 10,000 characters.
-const MAX_CAUSE: usize = 2000;
 
 /// How often the event log of a task that failed is asked for.
 const ATTEMPTS: u32 = 3;
@@ -69,7 +65,7 @@ impl Driver {
                 error = %Chain(&error),
                 "could not read why the task failed"
             );
-            if attempt == ATTEMPTS || !passes(&error) {
+            if attempt == ATTEMPTS || !error.passes() {
                 return None;
             }
             attempt += 1;
@@ -90,12 +86,8 @@ impl Driver {
             description,
             condition: *condition,
         };
-        let told = if self.neighbours.error_detail == ErrorDetail::Exposed {
-            let cause: String = cause.chars().take(MAX_CAUSE).collect();
-            format!("{description}, error-message: {cause}")
-        } else {
-            description.clone()
-        };
+        let detail = self.neighbours.error_detail;
+        let told = Told::Ending.with_cause(description.clone(), cause, detail);
         self.end(&failed(description), failed(told)).await;
     }
 
@@ -123,6 +115,12 @@ impl Obstacle {
             cause,
             condition: None,
         }
+    }
+}
+
+impl From<LeftoversFault> for Obstacle {
+    fn from(fault: LeftoversFault) -> Self {
+        Self::new(Chain(&fault).to_string())
     }
 }
 

@@ -11,10 +11,7 @@ use odb_platform::{
 use tokio::time::sleep;
 
 use super::{Driver, obstacle::Obstacle};
-use crate::bosh::{
-    insistence::insist,
-    next_step::{Former, FormerTask, Judged, Stage},
-};
+use crate::bosh::next_step::{Former, FormerTask, Judged, Stage};
 
 /// How far the stage is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,11 +50,8 @@ impl Driver {
     pub(super) async fn cancel(&mut self, task: TaskId) -> Result<(), Obstacle> {
         self.tell(0);
         let director = &self.neighbours.director;
-        let (timings, request) = (&self.neighbours.timings, &self.operation.request);
-        let cancelled = insist(timings, request, "cancel a task", |call| async move {
-            director.cancel(&call, task).await
-        });
-        match cancelled.await {
+        let cancel = |call| async move { director.cancel(&call, task).await };
+        match self.inquirer.insist("cancel a task", cancel).await {
             Ok(Cancellation::Requested) => {
                 tracing::info!(bosh.task.id = task.number(), "the task is being cancelled");
             }

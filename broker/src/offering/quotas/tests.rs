@@ -40,6 +40,7 @@ fn plan(name: &str, (service_instances, resources): Quotas<'_>) -> Plan {
         instance_groups: Vec::new(),
         update: None,
         lifecycle_errands: odb_adapter_sdk::protocol::LifecycleErrands::default(),
+        dns_bindings: Vec::new(),
         maintenance_info: MaintenanceInfo::default(),
     }
 }
@@ -62,6 +63,7 @@ fn offering(
         name: "service".to_owned(),
         description: "A service".to_owned(),
         bindable: true,
+        bindings_retrievable: false,
         plan_updatable: true,
         tags: Vec::new(),
         requires: Vec::new(),

@@ -1,0 +1,203 @@
+//! Writing, putting back, pruning, removing.
+
+use odb_platform::{
+    credhub::{CredHub, CredHubError, CredentialId, CredentialName, Removed},
+    director::Config,
+    http::{Call, StatusCode},
+};
+
+use super::{FormerSecret, InstanceSecrets, NewSecret, reference::used_in};
+use crate::{
+    bosh::{Fault, deployment},
+    code::Code,
+    ids::InstanceId,
+    telemetry::Chain,
+};
+
+impl InstanceSecrets {
+    /// Whether secrets are kept at all.
+    pub(in crate::bosh) fn are_kept(&self) -> bool {
+        self.credhub.is_some()
+    }
+
+    /// Writes secrets. What is written when one fails stays for [`put_back`](Self::put_back).
+    pub(in crate::bosh) async fn write(
+        &self,
+        call: &Call,
+        secrets: &[NewSecret],
+    ) -> Result<(), Fault> {
+        let Some(credhub) = &self.credhub else {
+            return Ok(());
+        };
+        for secret in secrets {
+            credhub
+                .put(call, &secret.name, &secret.value)
+                .await
+                .map_err(Fault::credhub("write a secret of the adapter"))?;
+        }
+        Ok(())
+    }
+
+    /// Makes secrets again what they were before an operation that was not handed over. Safe to repeat.
+    ///
+    /// A credential that seemed not to be there is only deleted if it has no version but one: what has a past was there.
+    pub(in crate::bosh) async fn put_back(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        former: &[FormerSecret],
+    ) -> Result<(), CredHubError> {
+        let (Some(credhub), Ok(folder)) = (&self.credhub, self.folder(instance)) else {
+            return Ok(());
+        };
+        for FormerSecret { name, version } in former {
+            if !name.is_below(&folder) {
+                tracing::warn!(code = %Code::CleanUp, credential = %name, "a secret of another instance is not put back");
+                continue;
+            }
+            let versions = credhub.newest(call, name, 2).await?;
+            match (version, versions.as_slice()) {
+                (_, []) => {}
+                (Some(former), [latest, ..]) if latest.id == *former => {}
+                (Some(former), _) => write_again(credhub, call, name, former).await?,
+                (None, [_]) => {
+                    credhub.delete(call, name).await?;
+                }
+                (None, _) => {
+                    tracing::warn!(
+                        code = %Code::CleanUp,
+                        credential = %name,
+                        "a secret has versions of which nothing was known: it is not deleted"
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The secrets of an instance to which its deployed manifest does not refer.
+    pub(in crate::bosh) async fn unused(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        manifest: &str,
+    ) -> Result<Vec<CredentialName>, CredHubError> {
+        let (Some(credhub), Ok(folder)) = (&self.credhub, self.folder(instance)) else {
+            return Ok(Vec::new());
+        };
+        let mut names = credhub.names_below(call, &folder).await?;
+        let used = used_in(manifest);
+        names.retain(|name| !used.contains(&name.as_str().to_ascii_lowercase()));
+        Ok(names)
+    }
+
+    /// Deletes secrets that nothing refers to any more. What a config of the instance speaks of stays.
+    pub(in crate::bosh) async fn prune(
+        &self,
+        call: &Call,
+        unused: &[CredentialName],
+        configs: &[Config],
+    ) -> Result<(), CredHubError> {
+        let Some(credhub) = &self.credhub else {
+            return Ok(());
+        };
+        let spoken_of = |name: &CredentialName| {
+            let name = name.as_str().to_ascii_lowercase();
+            let mut texts = configs.iter().map(|config| &config.content);
+            texts.any(|text| text.to_ascii_lowercase().contains(&name))
+        };
+        for name in unused.iter().filter(|name| !spoken_of(name)) {
+            credhub.delete(call, name).await?;
+            tracing::info!(credential = %name, "deleted a secret that the instance does not use any more");
+        }
+        Ok(())
+    }
+
+    /// Removes all secrets of an instance: its folder, and what else is kept under its deployment's name, such as the
+    /// variables that the Director has generated, as far as they may be removed. Safe to repeat.
+    pub(in crate::bosh) async fn remove_all(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<(), CredHubError> {
+        let Some(credhub) = &self.credhub else {
+            return Ok(());
+        };
+        match remove_all(credhub, call, instance).await {
+            // As with configs: who may not is told, and the instance is gone all the same.
+            Err(
+                error @ CredHubError::Refused {
+                    status: StatusCode::FORBIDDEN,
+                    ..
+                },
+            ) => {
+                tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "secrets are left behind that may not be deleted");
+                Ok(())
+            }
+            removed => removed,
+        }
+    }
+}
+
+async fn remove_all(
+    credhub: &CredHub,
+    call: &Call,
+    instance: &InstanceId,
+) -> Result<(), CredHubError> {
+    let deployment = deployment(instance);
+    // Short ids are part of many names: only what has the deployment for a folder is the instance's.
+    let mut names = credhub.names_like(call, instance.as_str()).await?;
+    names.retain(|name| is_in_folder_named(name, deployment.as_str()));
+    for name in names {
+        match credhub.delete(call, &name).await? {
+            Removed::Yes => {}
+            Removed::WasAbsent => {
+                tracing::debug!(credential = %name, "a credential of the instance is gone already, or may not be deleted");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether one of the folders above has this name.
+fn is_in_folder_named(name: &CredentialName, folder: &str) -> bool {
+    let mut parts = name.as_str().split('/').rev();
+    parts.next();
+    parts.any(|part| part.eq_ignore_ascii_case(folder))
+}
+
+async fn write_again(
+    credhub: &CredHub,
+    call: &Call,
+    name: &CredentialName,
+    former: &CredentialId,
+) -> Result<(), CredHubError> {
+    let Some(former) = credhub.version_of(call, former).await? else {
+        tracing::warn!(code = %Code::CleanUp, credential = %name, "the former value of a secret is gone: the new one stays");
+        return Ok(());
+    };
+    credhub.put(call, name, &former.value).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_the_deployment_for_a_folder_is_the_instances() {
+        let is_in = |name: &str| is_in_folder_named(&name.parse().unwrap(), "service-instance_a");
+        assert!(is_in("/odb/offering/service-instance_a/token"));
+        assert!(is_in("/odb/offering/Service-Instance_A/db/login"));
+        assert!(is_in("/bosh/service-instance_a/pw"));
+        for foreign in [
+            "/odb/offering/service-instance_ab/token",
+            "/odb/offering/my-service-instance_a/token",
+            "/c/service/a/binding/credentials",
+            "/odb/service-instance_a",
+            "/a/a",
+        ] {
+            assert!(!is_in(foreign), "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Secrets of service instances, in the Director's CredHub (`spec/contracts/broker-behaviour.md` §3.8).
+//!
+//! What an adapter returns as secrets is kept in a folder of the instance, `/odb/OFFERING/DEPLOYMENT`, and its manifest refers
+//! to it. What manifests refer to, there or anywhere, is read for adapters that change an instance or make bindings.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `reference` | `((…))` in a manifest, taken apart |
+//! | `managed` | the secrets of an answer: what to write where, and the manifest that refers to it |
+//! | `keeping` | writing, putting back, pruning, removing |
+//! | `resolution` | the values behind the references of a manifest |
+
+mod keeping;
+mod managed;
+mod reference;
+mod resolution;
+
+use odb_adapter_sdk::protocol::{ManifestText, Secrets};
+use odb_platform::{
+    credhub::{CredHub, CredentialName, InvalidCredentialName},
+    director::DeploymentName,
+    http::Call,
+};
+
+use super::{Instances, Neighbours, deployment};
+use crate::{
+    code::Code,
+    ids::{InstanceId, OfferingId},
+    telemetry::Chain,
+};
+
+pub(super) use managed::NewSecret;
+pub use managed::{FormerSecret, SecretFault};
+pub use resolution::ResolveFault;
+pub(super) use resolution::Unanswered;
+
+/// The secrets of the service instances of one offering.
+#[derive(Clone, Debug)]
+pub(super) struct InstanceSecrets {
+    /// Absent where secure manifests are off.
+    credhub: Option<CredHub>,
+    offering: OfferingId,
+}
+
+impl Instances {
+    /// What a manifest refers to, for an adapter that makes bindings or takes them back. What cannot be read is left out, in
+    /// time for the adapter: it knows what it needs.
+    pub(super) async fn secrets_for_bindings(
+        &self,
+        call: &Call,
+        deployment: &DeploymentName,
+        manifest: &ManifestText,
+    ) -> Option<Secrets> {
+        let Neighbours {
+            director, secrets, ..
+        } = &*self.neighbours;
+        let call = Call {
+            deadline: call.deadline.within(call.deadline.remaining() / 2),
+            ..call.clone()
+        };
+        let resolved = secrets
+            .resolve(
+                &call,
+                director,
+                deployment,
+                manifest.as_str(),
+                Unanswered::IsLeftOut,
+            )
+            .await;
+        resolved.unwrap_or_else(|fault| {
+            tracing::warn!(code = %Code::CredHub, error = %Chain(&fault), "the adapter is asked without secrets");
+            None
+        })
+    }
+}
+
+impl InstanceSecrets {
+    /// Without a CredHub nothing is kept, and nothing read.
+    pub(super) fn new(credhub: Option<CredHub>, offering: OfferingId) -> Self {
+        Self { credhub, offering }
+    }
+
+    /// The folder of an instance. There is none for ids that CredHub has no letters for.
+    fn folder(&self, instance: &InstanceId) -> Result<CredentialName, InvalidCredentialName> {
+        format!("/odb/{}/{}", self.offering, deployment(instance)).parse()
+    }
+}

@@ -1,0 +1,27 @@
+//! The UAA client that each service instance has of its own where the operator defines one
+//! (`spec/contracts/broker-behaviour.md` §3.10).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `blueprint` | what the client of an instance shall be: a pure function of definition, instance and place |
+//! | `marks` | what the broker writes into a client to know it again |
+//! | `secret` | secrets of new clients |
+//! | `keeper` | makes, changes, restores and deletes clients |
+//! | `renewal` | gives clients another secret, and sees to it that a secret is where it belongs |
+//! | `client` | the client of one instance, as an operation has it in hand |
+//! | `fault` | what can go wrong |
+//!
+//! A client has the id of its instance. Nothing is remembered here: what was made and not handed over is known by its marks.
+
+mod blueprint;
+mod client;
+mod fault;
+mod keeper;
+mod marks;
+mod renewal;
+mod secret;
+
+pub use blueprint::Whereabouts;
+pub use client::{InstanceClient, Making};
+pub use fault::ClientFault;
+pub use keeper::InstanceClients;
