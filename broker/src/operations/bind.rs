@@ -1,13 +1,22 @@
 //! Credentials for an app, or for a key.
 
 use odb_adapter_sdk::protocol::{Binding, RequestParameters};
+use odb_platform::http::Call;
 use serde_json::Value;
 
-use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::object};
+use super::{
+    LockTimeout, NotAnObject, Operations, RequestContext,
+    provision::object,
+    secure_bindings::{Before, Keeping, SecureBindingFault, Unkeepable},
+    undo_bind::HalfMade,
+};
 use crate::{
+    adapter::AdapterFault,
     bosh::{BindingOrder, Fault},
+    code::Code,
+    config::BackupAgentBindings,
     ids::{BindingId, InstanceId, OfferingId, PlanId},
-    offering::{CatalogFault, InvalidParameters, ParametersOf},
+    offering::{CatalogFault, InvalidBinding, InvalidParameters, ParametersOf, check_binding},
 };
 
 /// A request for credentials (Open Service Broker API 2.17, "Binding").
@@ -23,10 +32,34 @@ pub struct BindRequest {
     pub plan: PlanId,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
-    /// An agent that makes backups wants to bind.
-    pub for_backup_agent: bool,
+    /// What is bound.
+    pub resource: BindResource,
     /// The whole body, for the adapter.
     pub body: RequestParameters,
+}
+
+/// What is bound to the instance; nothing that the platform names, where a user takes a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindResource {
+    /// The application's GUID, wherever in the request it was.
+    pub app: Option<String>,
+    /// The space of the application or key.
+    pub space: Option<String>,
+    /// The route whose requests go through the service.
+    pub route: Option<String>,
+    /// The client of UAA that may read the credentials of a key.
+    pub credential_client: Option<String>,
+    /// An agent that makes backups wants to bind.
+    pub for_backup_agent: bool,
+}
+
+/// Credentials, with all that a platform is told of a binding.
+#[derive(Debug)]
+pub enum Bound {
+    /// They are new.
+    New(Binding),
+    /// The same request made them before.
+    Same(Binding),
 }
 
 /// Why there are no credentials.
@@ -43,40 +76,118 @@ pub enum BindError {
     #[error("the service does not support bindings of backup agents")]
     BackupAgent,
     #[error(transparent)]
+    Unkeepable(#[from] Unkeepable),
+    #[error(transparent)]
     Parameters(#[from] InvalidParameters),
     #[error(transparent)]
     Lock(#[from] LockTimeout),
     #[error(transparent)]
     Instance(#[from] Fault),
+    #[error("the binding exists, made by another request")]
+    Taken,
+    #[error("could not tell whether the binding exists")]
+    LookUp(#[source] SecureBindingFault),
+    #[error(transparent)]
+    Answer(#[from] InvalidBinding),
+    #[error("the credentials could not be handed out through the runtime CredHub")]
+    Keep(#[source] SecureBindingFault),
 }
 
 impl Operations {
-    /// Makes credentials. The order of the checks is that of `spec/contracts/broker-behaviour.md` §3.13.
+    /// Makes credentials. The order of the checks is that of `spec/contracts/broker-behaviour.md` §3.13 and §3.15.
     #[tracing::instrument(name = "bind", skip_all, fields(binding.id = %request.binding))]
     pub async fn bind(
         &self,
         request_context: RequestContext,
         request: BindRequest,
-    ) -> Result<Binding, BindError> {
+    ) -> Result<Bound, BindError> {
         self.check_in_catalog(&request.service, &request.plan)?;
         let parameters = object(request.parameters.as_ref(), "parameters")?;
-        if request.for_backup_agent {
+        if request.resource.for_backup_agent
+            && self.backup_agent_bindings == BackupAgentBindings::Refused
+        {
             return Err(BindError::BackupAgent);
         }
-        let _turn = self
+        let keeping = self.secure_bindings.as_ref();
+        let keeping = keeping
+            .map(|secure| Keeping::new(secure, &request, &parameters))
+            .transpose()?;
+
+        let turn = self
             .locks
             .acquire(&request.instance, request_context.deadline)
             .await?;
+        let call = request_context.call();
         let order = BindingOrder {
             instance: request.instance,
             binding: request.binding,
+            plan: request.plan,
             parameters: request.body,
             request: request_context.request,
             deadline: request_context.deadline,
         };
-        let bindable = self.instances.find_bindable(&order).await?;
+        let (instance, before) = tokio::join!(
+            self.instances.find_bindable(&order),
+            before(keeping.as_ref(), &call)
+        );
+        let instance = instance?;
+        match before.map_err(BindError::LookUp)? {
+            Before::Nothing => {}
+            Before::Same(binding) => return Ok(Bound::Same(binding)),
+            Before::Other => return Err(BindError::Taken),
+        }
         self.schemas
-            .check(&request.plan, ParametersOf::BindingCreate, &parameters)?;
-        Ok(self.instances.bind(&order, bindable).await?)
+            .check(&order.plan, ParametersOf::BindingCreate, &parameters)?;
+
+        let made = match self.instances.bind(&order, &instance).await {
+            Ok(binding) => self.finish(&call, binding, keeping.as_ref()).await,
+            // It has ended well, so the service has the binding.
+            Err(fault @ Fault::Adapter(AdapterFault::Answer { .. })) => Err(fault.into()),
+            Err(fault) => return Err(fault.into()),
+        };
+        match made {
+            Ok(binding) => Ok(Bound::New(binding)),
+            Err(error) => {
+                let may_still_come = match &error {
+                    BindError::Keep(fault) => fault.may_take_effect(),
+                    _ => false,
+                };
+                self.undo_bind(HalfMade {
+                    turn,
+                    order,
+                    instance,
+                    keeping,
+                    may_still_come,
+                })
+                .await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Checks what the adapter answered, and keeps the credentials where they are to be kept.
+    async fn finish(
+        &self,
+        call: &Call,
+        binding: Binding,
+        keeping: Option<&Keeping>,
+    ) -> Result<Binding, BindError> {
+        for unannounced in check_binding(&binding, &self.offering.requires)? {
+            tracing::warn!(
+                code = %Code::UnannouncedBinding,
+                "the adapter returned {unannounced}: platforms may refuse the binding"
+            );
+        }
+        match keeping {
+            Some(keeping) => keeping.keep(call, binding).await.map_err(BindError::Keep),
+            None => Ok(binding),
+        }
+    }
+}
+
+async fn before(keeping: Option<&Keeping>, call: &Call) -> Result<Before, SecureBindingFault> {
+    match keeping {
+        Some(keeping) => keeping.find(call).await,
+        None => Ok(Before::Nothing),
     }
 }

@@ -17,6 +17,7 @@ use odb_platform::{
 use tokio::time::Instant;
 
 use crate::{
+    code::Code,
     config::Offering,
     ids::{InstanceId, PlanId},
     offering::Total,
@@ -92,6 +93,14 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// The code under which it stands in the log.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::CloudController(_) => Code::CloudController,
+            Self::ServiceInstancesApi(_) | Self::UnknownAuthority(_) => Code::ServiceInstancesApi,
+        }
+    }
+
     /// The time of the request was used up.
     pub fn is_out_of_time(&self) -> bool {
         match self {

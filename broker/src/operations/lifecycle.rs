@@ -2,7 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
@@ -59,6 +59,13 @@ impl Lifecycle {
             .map_err(Cut::Off)
     }
 
+    /// Does what a request leaves to be done when it has been answered. The process does not end before it has, as far as
+    /// the patience of [`drain`](Self::drain) goes.
+    pub fn go_on(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.requests
+            .spawn_on(work.in_current_span(), &self.runtime)
+    }
+
     /// Stops the background work, which a restart picks up, and waits for requests, at most `patience`. Gives the
     /// number of those that were cut off.
     pub async fn drain(&self, patience: Duration) -> usize {
@@ -83,5 +90,19 @@ mod tests {
         assert!(matches!(cut, Cut::Off(_)), "{cut:?}");
         assert_eq!(cut.to_string(), "the request was cut off");
         assert_eq!(lifecycle.finish(async { 7 }).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn the_process_waits_for_what_a_request_left_to_be_done() {
+        let lifecycle = Lifecycle::new(Handle::current());
+        let (open, gate) = tokio::sync::oneshot::channel::<()>();
+        let left = lifecycle.go_on(async move {
+            // The sender is never dropped without a word.
+            let _ = gate.await;
+        });
+        assert_eq!(lifecycle.drain(Duration::ZERO).await, 1);
+        open.send(()).unwrap();
+        assert_eq!(lifecycle.drain(Duration::from_secs(9)).await, 0);
+        left.await.unwrap();
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `provision`, `update`, `deprovision`, `bind`, `unbind`, `fetch`, `last_operation` | the operations of platform users |
+//! | `provision`, `update`, `deprovision`, `bind`, `unbind`, `fetch`, `fetch_binding`, `last_operation` | the operations of platform users |
 //! | `upgrade`, `recreate` | those of the operator |
+//! | `secure_bindings`, `undo_bind` | credentials in the runtime CredHub; taking back what a failed bind has made |
 //! | `counting` | which places are taken, for quotas |
 //! | `instance_source` | who knows the instances |
+//! | `usage` | telling collectors of telemetry how many instances there are |
 //! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
 //! | `locks` | one instance at a time, all instances at once |
 
@@ -13,15 +15,19 @@ mod bind;
 mod counting;
 mod deprovision;
 mod fetch;
+mod fetch_binding;
 mod instance_source;
 mod last_operation;
 mod lifecycle;
 mod locks;
 mod provision;
 mod recreate;
+mod secure_bindings;
 mod unbind;
+mod undo_bind;
 mod update;
 mod upgrade;
+mod usage;
 
 use std::sync::Arc;
 
@@ -29,17 +35,18 @@ use odb_platform::http::{Call, Deadline};
 
 use crate::{
     bosh::Instances,
-    config::{Offering, Timings},
+    config::{BackupAgentBindings, Offering, Timings},
     ids::{InstanceId, OfferingId, PlanId, RequestId},
     offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
 };
 use counting::Counting;
 use locks::Locks;
 
-pub use bind::{BindError, BindRequest};
+pub use bind::{BindError, BindRequest, BindResource, Bound};
 pub use counting::CountError;
 pub use deprovision::{DeprovisionError, DeprovisionRequest, Deprovisioned};
 pub use fetch::FetchRequest;
+pub use fetch_binding::{FetchBindingError, FetchBindingRequest};
 pub use instance_source::{
     CloudControllerSource, InstanceRecord, InstanceSource, RecordStanding, SourceError,
 };
@@ -47,9 +54,13 @@ pub use last_operation::LastOperationRequest;
 pub use lifecycle::{Cut, Lifecycle};
 pub use provision::{ProvisionError, ProvisionRequest, Provisioned};
 pub use recreate::{RecreateError, RecreateRequest};
+pub use secure_bindings::{
+    NoReader, SecureBindingFault, SecureBindings, Unkeepable, UnstorableIds,
+};
 pub use unbind::{UnbindError, UnbindRequest};
 pub use update::{PreviousValues, UpdateError, UpdateRequest, Updated};
 pub use upgrade::{UpgradeError, UpgradeRequest};
+pub use usage::UsageReports;
 
 /// Does what platform users ask for.
 #[derive(Clone, Debug)]
@@ -58,7 +69,20 @@ pub struct Operations {
     offering: Arc<Offering>,
     schemas: Arc<Schemas>,
     counting: Option<Counting>,
+    secure_bindings: Option<SecureBindings>,
+    backup_agent_bindings: BackupAgentBindings,
+    lifecycle: Lifecycle,
+    timings: Timings,
     locks: Locks,
+}
+
+/// How bindings are made.
+#[derive(Clone, Debug)]
+pub struct BindingSettings {
+    /// Where their credentials are kept; without, they go to the platform.
+    pub secure: Option<SecureBindings>,
+    /// Whether backup agents may bind.
+    pub backup_agents: BackupAgentBindings,
 }
 
 /// What every request carries.
@@ -110,14 +134,20 @@ impl Operations {
         offering: Arc<Offering>,
         schemas: Schemas,
         source: Option<InstanceSource>,
+        bindings: BindingSettings,
+        lifecycle: Lifecycle,
         timings: Timings,
     ) -> Self {
-        let counting = source.map(|source| Counting::new(source, offering.clone(), timings));
+        let counting = source.map(|source| Counting::new(source, offering.clone(), &timings));
         Self {
             instances,
             offering,
             schemas: Arc::new(schemas),
             counting,
+            secure_bindings: bindings.secure,
+            backup_agent_bindings: bindings.backup_agents,
+            lifecycle,
+            timings,
             locks: Locks::default(),
         }
     }

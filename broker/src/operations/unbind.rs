@@ -1,11 +1,12 @@
 //! The end of credentials.
 
-use odb_adapter_sdk::protocol::RequestParameters;
-use serde_json::{Map, Value};
-
-use super::{LockTimeout, Operations, RequestContext};
+use super::{
+    LockTimeout, Operations, RequestContext,
+    secure_bindings::{BindingNames, SecureBindingFault},
+    undo_bind::is_unknown_binding,
+};
 use crate::{
-    bosh::{BindingOrder, Fault},
+    bosh::{BindingOrder, Fault, parameters_of_unbind},
     ids::{BindingId, InstanceId, OfferingId, PlanId},
     offering::CatalogFault,
 };
@@ -25,7 +26,10 @@ pub struct UnbindRequest {
 
 /// Why the credentials may still work.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant wraps an error that says it")]
+#[expect(
+    missing_docs,
+    reason = "each variant wraps an error that says it, or has its text"
+)]
 pub enum UnbindError {
     #[error(transparent)]
     Catalog(#[from] CatalogFault),
@@ -33,10 +37,15 @@ pub enum UnbindError {
     Lock(#[from] LockTimeout),
     #[error(transparent)]
     Instance(#[from] Fault),
+    #[error(
+        "the service has no such binding any more, but the runtime CredHub may still have its credentials"
+    )]
+    Stored(#[source] SecureBindingFault),
 }
 
 impl Operations {
-    /// Takes credentials back.
+    /// Takes credentials back. What the runtime CredHub has of them goes whenever the service does not have them any more,
+    /// be it that they were never made, so that whatever broke off half-way is cleaned up.
     #[tracing::instrument(name = "unbind", skip_all, fields(binding.id = %request.binding))]
     pub async fn unbind(
         &self,
@@ -48,21 +57,26 @@ impl Operations {
             .locks
             .acquire(&request.instance, request_context.deadline)
             .await?;
-        // The Go broker tells adapters these two and nothing else.
-        let fields: Map<String, Value> = [
-            ("plan_id", request.plan.as_str()),
-            ("service_id", request.service.as_str()),
-        ]
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value.into()))
-        .collect();
+        let call = request_context.call();
+        // Ids that CredHub cannot have in a name have never been stored.
+        let names = BindingNames::new(&request.service, &request.instance, &request.binding).ok();
         let order = BindingOrder {
             instance: request.instance,
             binding: request.binding,
-            parameters: RequestParameters::from_fields(fields),
+            parameters: parameters_of_unbind(&request.service, &request.plan),
+            plan: request.plan,
             request: request_context.request,
             deadline: request_context.deadline,
         };
-        Ok(self.instances.unbind(&order).await?)
+        let unbound = self.instances.unbind(&order).await;
+        let is_gone = match &unbound {
+            Ok(()) | Err(Fault::NotFound) => true,
+            Err(fault) => is_unknown_binding(fault),
+        };
+        if let (true, Some(secure), Some(names)) = (is_gone, &self.secure_bindings, names) {
+            let removed = secure.remove(&call, &names, None).await;
+            removed.map_err(UnbindError::Stored)?;
+        }
+        Ok(unbound?)
     }
 }

@@ -171,7 +171,9 @@ impl Operations {
                 Ok(Updated::Started(started))
             }
             UpdateMeaning::Nothing => {
-                self.instances.require(&call, &request.instance).await?;
+                self.instances
+                    .require_at_rest(&call, &request.instance)
+                    .await?;
                 Ok(Updated::NothingToDo)
             }
         }

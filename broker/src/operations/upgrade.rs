@@ -1,7 +1,7 @@
 //! A service instance with what the operator offers today, as the operator asks for it.
 
 use odb_adapter_sdk::protocol::RequestParameters;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::object};
 use crate::{
@@ -18,8 +18,8 @@ pub struct UpgradeRequest {
     pub instance: InstanceId,
     /// The plan it is on.
     pub plan: PlanId,
-    /// Where the instance is, for the adapter; absent and null are the same.
-    pub context: Option<Value>,
+    /// The whole body. The adapter is told its context, which may be absent or null.
+    pub body: RequestParameters,
 }
 
 /// Why there is no upgrade.
@@ -45,20 +45,16 @@ impl Operations {
         request: UpgradeRequest,
     ) -> Result<Started, UpgradeError> {
         self.check_plan(&request.plan)?;
-        object(request.context.as_ref(), "context")?;
+        object(request.body.fields().get("context"), "context")?;
         let _turn = self
             .locks
             .acquire(&request.instance, request_context.deadline)
             .await?;
-        let context = request.context.unwrap_or_default();
         let order = Order {
             instance: request.instance,
             identity: json!({ "plan_id": request.plan }),
             plan: request.plan,
-            parameters: RequestParameters::from_fields(Map::from_iter([(
-                "context".to_owned(),
-                context,
-            )])),
+            parameters: request.body.only("context"),
             request: request_context.request,
             deadline: request_context.deadline,
         };

@@ -97,10 +97,7 @@ impl CountError {
     /// The code under which it stands in the log.
     pub fn code(&self) -> Code {
         match self {
-            Self::Source(SourceError::CloudController(_)) => Code::CloudController,
-            Self::Source(
-                SourceError::ServiceInstancesApi(_) | SourceError::UnknownAuthority(_),
-            ) => Code::ServiceInstancesApi,
+            Self::Source(error) => error.code(),
             Self::Markers(_) => Code::Director,
         }
     }
@@ -134,11 +131,11 @@ impl From<ReserveError> for super::UpdateError {
 }
 
 impl Counting {
-    pub(super) fn new(source: InstanceSource, offering: Arc<Offering>, timings: Timings) -> Self {
+    pub(super) fn new(source: InstanceSource, offering: Arc<Offering>, timings: &Timings) -> Self {
         Self {
             source,
             offering,
-            timings,
+            timings: *timings,
             ledger: SharedLedger::default(),
         }
     }

@@ -1,0 +1,108 @@
+//! Takes back what a bind has made that failed half-way.
+
+use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use odb_platform::http::{Call, Deadline};
+use tokio::{
+    sync::OwnedMutexGuard,
+    time::{sleep, timeout_at},
+};
+
+use super::{Operations, secure_bindings::Keeping};
+use crate::{
+    adapter::AdapterFault,
+    bosh::{Bindable, BindingOrder, Fault},
+    code::Code,
+    telemetry::Chain,
+};
+
+/// A bind that failed after the adapter had made it.
+pub(super) struct HalfMade {
+    /// Nobody else works on the instance meanwhile.
+    pub(super) turn: OwnedMutexGuard<()>,
+    pub(super) order: BindingOrder,
+    pub(super) instance: Bindable,
+    /// Where credentials may be kept already.
+    pub(super) keeping: Option<Keeping>,
+    /// Something that was sent to the runtime CredHub without an answer may yet arrive there.
+    pub(super) may_still_come: bool,
+}
+
+impl Operations {
+    /// Takes back what was made. It goes on when the request's time is over; what cannot be taken back is the
+    /// operator's to know, and the platform's to delete, which it does after an answer that says so little.
+    pub(super) async fn undo_bind(&self, half_made: HalfMade) {
+        let patience = half_made
+            .order
+            .deadline
+            .max(Deadline::after(self.timings.taking_back));
+        let this = self.clone();
+        let work = self
+            .lifecycle
+            .go_on(async move { this.take_back(half_made).await });
+        if timeout_at(patience.instant(), work).await.is_err() {
+            tracing::warn!("what the bind has made is taken back after its answer");
+        }
+    }
+
+    async fn take_back(&self, half_made: HalfMade) {
+        let HalfMade {
+            turn,
+            order,
+            instance,
+            keeping,
+            may_still_come,
+        } = half_made;
+        let deadline = Deadline::after(self.timings.undoing_a_bind);
+        let call = Call::until(deadline).with_request_id(order.request.as_str());
+        let order = order.reversed(&self.offering.id, deadline);
+        let in_service = async {
+            match self.instances.unbind_from(&order, &instance).await {
+                Ok(()) => true,
+                Err(fault) if is_unknown_binding(&fault) => true,
+                Err(fault) => {
+                    tracing::error!(
+                        code = %Code::HalfMadeBinding, error = %Chain(&fault),
+                        "a bind has failed, and the service still has the binding"
+                    );
+                    false
+                }
+            }
+        };
+        let in_credhub = async {
+            let Some(keeping) = &keeping else {
+                return true;
+            };
+            let mut removed = keeping.take_back(&call).await;
+            if may_still_come {
+                sleep(self.timings.lost_answer).await;
+                removed = keeping.take_back(&call).await;
+            }
+            match removed {
+                Ok(()) => true,
+                Err(fault) => {
+                    tracing::error!(
+                        code = %Code::HalfMadeBinding, error = %Chain(&fault), name = keeping.reference(),
+                        "a bind has failed, and the runtime CredHub may still have its credentials"
+                    );
+                    false
+                }
+            }
+        };
+        if let (true, true) = tokio::join!(in_service, in_credhub) {
+            tracing::info!("what the failed bind had made is taken back");
+        }
+        drop(turn);
+    }
+}
+
+/// The service has no such binding, as the adapter says.
+pub(super) fn is_unknown_binding(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Adapter(AdapterFault::Failed {
+            call: Subcommand::DeleteBinding,
+            code: ExitCode::BindingNotFound,
+            ..
+        })
+    )
+}

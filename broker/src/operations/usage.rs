@@ -1,0 +1,90 @@
+//! Tells collectors of telemetry how many instances there are (`broker.enable_telemetry`): when the broker has started,
+//! and when an operation has ended. Nobody waits for it.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use odb_platform::http::Call;
+use tokio::sync::broadcast::{
+    Receiver,
+    error::{RecvError, TryRecvError},
+};
+
+use super::InstanceSource;
+use crate::{
+    config::Offering,
+    kind::OperationKind,
+    telemetry::{Chain, Usage, UsageEvent},
+};
+
+/// Reports on the instances of one offering.
+#[derive(Debug)]
+pub struct UsageReports {
+    source: InstanceSource,
+    offering: Arc<Offering>,
+    /// How long a listing may take.
+    limit: Duration,
+}
+
+impl UsageReports {
+    /// Reports on the instances that `source` knows, whose listing may take `limit`.
+    pub fn new(source: InstanceSource, offering: Arc<Offering>, limit: Duration) -> Self {
+        Self {
+            source,
+            offering,
+            limit,
+        }
+    }
+
+    /// Reports now, and whenever an operation ends. Operations that end while the instances are being listed share the
+    /// listing after that one.
+    pub async fn run(self, mut ends: Receiver<OperationKind>) {
+        self.report(&[UsageEvent::StartUp]).await;
+        loop {
+            let first = match ends.recv().await {
+                Ok(kind) => kind,
+                Err(RecvError::Lagged(_)) => continue,
+                Err(RecvError::Closed) => return,
+            };
+            let mut events = vec![UsageEvent::Ended(first)];
+            loop {
+                match ends.try_recv() {
+                    Ok(kind) => events.push(UsageEvent::Ended(kind)),
+                    Err(TryRecvError::Lagged(_)) => {}
+                    Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+                }
+            }
+            self.report(&events).await;
+        }
+    }
+
+    async fn report(&self, events: &[UsageEvent]) {
+        let usage = match self.source.records(&Call::within(self.limit)).await {
+            Ok(records) => {
+                let on = |plan: &crate::ids::PlanId| {
+                    records.iter().filter(|record| record.plan == *plan).count()
+                };
+                let plans = self.offering.plans.iter();
+                Usage {
+                    total: records.len(),
+                    plans: plans
+                        .map(|plan| (plan.id.as_str().to_owned(), on(&plan.id)))
+                        .collect(),
+                }
+            }
+            Err(error) => {
+                tracing::warn!(
+                    code = %error.code(),
+                    error = %Chain(&error),
+                    "Failed to query list of instances for telemetry"
+                );
+                return;
+            }
+        };
+        for event in events {
+            if let Err(error) = usage.print(&self.offering.name, *event, Timestamp::now()) {
+                tracing::warn!(%error, "could not print a line of telemetry");
+            }
+        }
+    }
+}
