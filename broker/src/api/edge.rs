@@ -1,26 +1,36 @@
-//! What every request goes through: an id, a line in the log, authentication.
+//! What every request goes through first and last: an id, a look at its head, its lines in the log.
 
-use std::time::{Duration, Instant};
+use std::{
+    rc::Rc,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
 
 use actix_web::{
     Error, HttpMessage, HttpResponse, ResponseError,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::header::{self, HeaderName, HeaderValue},
+    http::{
+        ConnectionType,
+        header::{self, HeaderName, HeaderValue},
+    },
     middleware::Next,
     web::Data,
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
 use odb_platform::http::Deadline;
 use tracing::Instrument;
 
-use super::{AppState, health, originator::Originator, refusal::Refusal};
+use super::{
+    AppState,
+    audit::AuditEntry,
+    connection::Activity,
+    health,
+    originator::{Originator, bounded},
+    refusal::Refusal,
+};
 use crate::{ids::RequestId, operations::RequestContext};
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
-
-/// How long after its deadline a request may still be answered: a lost answer of the Director may be looked for that long.
-const ANSWER_GRACE: Duration = Duration::from_secs(20);
 
 /// The first of these that is not empty joins our log with that of whoever asks.
 const CORRELATION: &[&str] = &[
@@ -31,21 +41,60 @@ const CORRELATION: &[&str] = &[
     "x-vcap-request-id",
 ];
 
-/// Gives the request an id and a deadline, and writes its line into the log. Outermost.
+/// Headers of a request. HTTP/1.1 ends at 96, in its parser.
+const HEADERS: usize = 100;
+/// Names and values of all headers of a request.
+const HEADER_BYTES: usize = 64 * 1024;
+/// Path and query of a request. A token of ours takes one kilobyte.
+const ADDRESS: usize = 16 * 1024;
+/// Requests on one connection that are on their way to an answer.
+const REQUESTS_ON_A_CONNECTION: usize = 256;
+/// The most that the log keeps of an id or a path that a client has chosen.
+const LOGGED: usize = 256;
+
+/// The same of a method. The longest that means something here is `OPTIONS`.
+const METHOD_LOGGED: usize = 16;
+
+/// How many requests are on their way to an answer.
+#[derive(Debug, Default)]
+pub(super) struct Load(AtomicUsize);
+
+struct Counted(Data<Load>);
+
+impl Counted {
+    fn in_(load: &Data<Load>) -> Self {
+        load.0.fetch_add(1, Ordering::Relaxed);
+        Self(load.clone())
+    }
+
+    fn all(&self) -> usize {
+        self.0.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Gives the request an id and a deadline, and writes its lines into the log. Outermost.
 pub(super) async fn attend(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let started = Instant::now();
     let id = RequestId::random();
+    let activity = request.conn_data::<Rc<Activity>>().cloned();
+    let _in_flight = activity.as_ref().map(Activity::begin);
+    let load = request.app_data::<Data<Load>>().map(Counted::in_);
     let budget = request
         .app_data::<Data<AppState>>()
-        .map(|app| app.request_budget)
+        .map(|app| app.timings.request_budget)
         .unwrap_or_default();
-    let deadline = Deadline::after(budget);
     request.extensions_mut().insert(RequestContext {
         request: id.clone(),
-        deadline,
+        deadline: Deadline::after(budget),
     });
     let identity = request
         .headers()
@@ -57,31 +106,49 @@ pub(super) async fn attend(
         .find_map(|name| text(request.headers().get(*name)))
         .unwrap_or_default();
     let originator = Originator::of(request.headers());
-    let known = originator.as_ref().ok();
+    let is_unreadable = originator.is_err();
+    let originator = originator.unwrap_or_default();
     let method = request.method().clone();
-    let path = request.path().to_owned();
+    let path = bounded(request.path(), LOGGED);
+    let is_health = request.path() == health::PATH;
     let span = tracing::info_span!(
         "request",
         request.id = %id,
         instance.id = instance_of(&path),
-        correlation.id = %correlation,
-        request.identity = text(identity.as_ref()).unwrap_or_default(),
-        originator.platform = known.map_or("", |known| &known.platform),
-        originator.user = known.map_or("", |known| &known.user),
+        correlation.id = bounded(correlation, LOGGED),
+        request.identity = bounded(text(identity.as_ref()).unwrap_or_default(), LOGGED),
+        originator.platform = originator.platform,
+        originator.user = originator.user,
     );
-    let is_unreadable = originator.is_err();
+    let audit = AuditEntry::of(
+        &method,
+        request.path(),
+        request.query_string(),
+        client(&request),
+        originator,
+        id.clone(),
+    );
+    let refusal = look_over(&request, activity.as_deref(), load.as_ref());
     async move {
         if is_unreadable {
             tracing::warn!(
                 "the platform's originating identity cannot be understood, it is ignored"
             );
         }
-        // The work has a deadline of its own; what this ends is a body that trickles in.
-        let patience = deadline.instant() + ANSWER_GRACE;
-        let mut response = match tokio::time::timeout_at(patience, next.call(request)).await {
-            Ok(response) => response?.map_into_boxed_body(),
-            Err(_) => return Err(Refusal::slow_client().into()),
+        let mut response = match refusal {
+            Some(refusal) => {
+                if let Some(activity) = &activity {
+                    activity.leave_unread(request.head());
+                }
+                request.into_response(refusal.error_response())
+            }
+            None => next.call(request).await?.map_into_boxed_body(),
         };
+        // A router that does not know would send the next request into the end.
+        if activity.is_some_and(|activity| activity.is_ending()) {
+            let head = response.response_mut().head_mut();
+            head.set_connection_type(ConnectionType::Close);
+        }
         if let Some(identity) = identity {
             response.headers_mut().insert(REQUEST_IDENTITY, identity);
         }
@@ -89,12 +156,15 @@ pub(super) async fn attend(
         response
             .headers_mut()
             .insert(HeaderName::from_static("x-request-id"), id);
+        if let Some(audit) = audit {
+            audit.close(response.status());
+        }
         // A load balancer asks every few seconds whether we are well.
-        if path == health::PATH {
+        if is_health {
             return Ok(response);
         }
         tracing::info!(
-            http.method = %method,
+            http.method = bounded(method.as_str(), METHOD_LOGGED),
             http.path = %path,
             http.status = response.status().as_u16(),
             duration_ms = milliseconds(started.elapsed()),
@@ -106,38 +176,42 @@ pub(super) async fn attend(
     .await
 }
 
-/// Lets through who knows the credentials, on every path but one.
-pub(super) async fn authenticate(
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    if request.path() == health::PATH || is_admitted(&request) {
-        return next
-            .call(request)
-            .await
-            .map(ServiceResponse::map_into_boxed_body);
+/// What is wrong with a request whoever has sent it.
+fn look_over(
+    request: &ServiceRequest,
+    activity: Option<&Activity>,
+    load: Option<&Counted>,
+) -> Option<Refusal> {
+    let headers = request.headers();
+    let bytes: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum();
+    if headers.len() > HEADERS || bytes > HEADER_BYTES {
+        return Some(Refusal::too_many_headers());
     }
-    let refusal = Refusal::unauthorized();
-    let response: HttpResponse = refusal.error_response();
-    Ok(request.into_response(response))
+    let address = request.uri().path_and_query();
+    if address.is_some_and(|address| address.as_str().len() > ADDRESS) {
+        return Some(Refusal::address_too_long(ADDRESS));
+    }
+    let expects = headers.get(header::EXPECT);
+    if expects.is_some_and(|expected| !expected.as_bytes().eq_ignore_ascii_case(b"100-continue")) {
+        return Some(Refusal::unknown_expectation());
+    }
+    let limit = request
+        .app_data::<Data<AppState>>()
+        .map_or(usize::MAX, |app| app.timings.requests);
+    let is_crowded = activity.is_some_and(|own| own.in_flight() > REQUESTS_ON_A_CONNECTION)
+        || load.is_some_and(|all| all.all() > limit);
+    // Those who ask whether the process is well are told.
+    (is_crowded && request.path() != health::PATH).then(Refusal::crowded)
 }
 
-fn is_admitted(request: &ServiceRequest) -> bool {
-    let Some(app) = request.app_data::<Data<AppState>>() else {
-        return false;
-    };
-    let given = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
-        .and_then(|(_, encoded)| BASE64_STANDARD.decode(encoded.trim()).ok());
-    let Some(given) = given else { return false };
-    let Some(colon) = given.iter().position(|byte| *byte == b':') else {
-        return false;
-    };
-    app.credentials.admit(&given[..colon], &given[colon + 1..])
+fn client(request: &ServiceRequest) -> String {
+    request
+        .peer_addr()
+        .map(|address| address.ip().to_canonical().to_string())
+        .unwrap_or_default()
 }
 
 /// The answer to a method that a path does not know.

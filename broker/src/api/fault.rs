@@ -6,11 +6,11 @@ use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use super::{AppState, refusal::Refusal};
 use crate::{
     adapter::AdapterFault,
-    bosh::{Fault, ReadMarkerError},
+    bosh::{Fault, ReadMarkerError, ResolveFault},
     code::Code,
-    complaint::{Asked, Complaint},
-    config::ErrorDetail,
+    complaint::{Asked, Complaint, Told},
     ids::InstanceId,
+    instance_clients::ClientFault,
     kind::OperationKind,
     offering::{CatalogFault, MaintenanceConflict},
     operations::{CountError, Cut, RequestContext},
@@ -31,7 +31,7 @@ impl Asking<'_> {
     where
         E: std::error::Error + Send + Sync + 'static,
     {
-        let mut for_user = Complaint {
+        let for_user = Complaint {
             service: &self.app.operations.offering().name,
             instance: self.instance,
             request: &self.request_context.request,
@@ -39,9 +39,8 @@ impl Asking<'_> {
             operation: self.asked,
         }
         .to_string();
-        if self.app.error_detail == ErrorDetail::Exposed {
-            for_user = format!("{for_user} - error-message: {}", Chain(&error));
-        }
+        let cause = Chain(&error).to_string();
+        let for_user = Told::Answer.with_cause(for_user, &cause, self.app.error_detail);
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, for_user).because(error)
     }
 
@@ -75,14 +74,28 @@ impl Asking<'_> {
         }
         match fault {
             Fault::Adapter(fault) => self.adapter_fault(fault),
-            Fault::Manifest(_) | Fault::Compare(_) | Fault::ConfigsDisabled | Fault::ConfigType(_) => self.complain(Code::Manifest, fault),
+            Fault::Manifest(_)
+            | Fault::Secret(_)
+            | Fault::Compare(_)
+            | Fault::ConfigsDisabled
+            | Fault::ConfigType(_) => self.complain(Code::Manifest, fault),
+            Fault::NoLink(_) => self.complain(Code::DnsLink, fault),
             Fault::ReadMarker(ReadMarkerError::NotUnderstood { .. }) => self.complain(Code::Marker, fault),
             Fault::OutOfTime
             | Fault::Director { .. }
             | Fault::WriteConfig { .. }
             | Fault::Submit(_)
             | Fault::ReadMarker(_)
+            | Fault::Resolve(ResolveFault::Variables(_))
             | Fault::Marker(_) => self.complain(Code::Director, fault),
+            Fault::CredHub { .. } | Fault::Resolve(ResolveFault::CredHub { .. }) => self.complain(Code::CredHub, fault),
+            Fault::Client(ClientFault::Foreign) => Refusal::new(
+                StatusCode::CONFLICT,
+                Code::InstanceClient,
+                "The id of the service instance is taken.",
+            )
+            .because(fault),
+            Fault::Client(_) => self.complain(Code::InstanceClient, fault),
             Fault::Leftovers { .. } => self.retry_or_complain(Code::CleanUp, fault),
             Fault::Foreign => Refusal::new(
                 StatusCode::CONFLICT,

@@ -15,7 +15,7 @@ use odb_adapter_sdk::protocol::RequestParameters;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::refusal::Refusal;
+use super::{refusal::Refusal, unique_names::UniqueNames};
 use crate::{
     ids::{BindingId, InstanceId},
     operations::{Patience, RequestContext},
@@ -111,6 +111,8 @@ pub(super) fn body<T: DeserializeOwned>(
         Some(PayloadError::Overflow) => Refusal::too_large(MAX_BODY),
         _ => Refusal::malformed("The body of the request could not be read."),
     })?;
+    let _unique: UniqueNames =
+        serde_json::from_slice(&bytes).map_err(|error| not_unique(&error))?;
     let value = serde_json::from_slice(&bytes).map_err(|error| not_json(&error))?;
     let mut fields: BTreeMap<String, Box<RawValue>> =
         serde_json::from_slice(&bytes).map_err(|error| not_json(&error))?;
@@ -121,6 +123,17 @@ pub(super) fn body<T: DeserializeOwned>(
     let raw = RequestParameters::from_json(&text)
         .map_err(|_| Refusal::malformed("The body of the request is not a JSON object."))?;
     Ok(Body { value, raw })
+}
+
+fn not_unique(error: &serde_json::Error) -> Refusal {
+    if error.is_data() {
+        let (line, column) = (error.line(), error.column());
+        Refusal::malformed(format!(
+            "A name stands twice in one object of the body of the request, seen at line {line} column {column}."
+        ))
+    } else {
+        not_json(error)
+    }
 }
 
 /// serde's own words may quote a value; the place is enough to find it.

@@ -3,25 +3,38 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `server`, `tls` | where requests come in |
-//! | `edge` | what every request goes through: id, log, authentication |
+//! | `connection/` | whom a connection is from, what it may cost, when it is hung up on |
+//! | `edge` | what every request goes through: id, a look at its head, log |
+//! | `authentication`, `strangers` | who may ask; who may not, and waits longer each time |
+//! | `receive` | reading the body of a request, whole and soon |
+//! | `audit` | who has asked for which change, and what came of it |
+//! | `count`, `metrics` | what is asked, counted; all that is counted, told |
 //! | `originator` | on whose behalf a platform asks |
-//! | `incoming` | taking a request apart: path, query, body |
+//! | `incoming`, `unique_names` | taking a request apart: path, query, body |
 //! | `refusal` | an error as an answer, one half for the user and one for the operator |
 //! | `fault` | which answer a fault is |
 //! | `health` | the one path without authentication |
 //! | `osb/` | the Open Service Broker API |
 //! | `management/` | what the operator's errands ask for |
 
+mod audit;
+mod authentication;
+mod connection;
+mod count;
 mod edge;
 mod fault;
 mod health;
 mod incoming;
 mod management;
+mod metrics;
 mod originator;
 mod osb;
+mod receive;
 mod refusal;
 mod server;
+mod strangers;
 mod tls;
+mod unique_names;
 
 pub use server::{AppState, FLUSH, ListenError, Server};
-pub use tls::{CertificateError, load_tls};
+pub use tls::{CertificateError, OldClients, OwnCertificate, OwnTls, load_tls};

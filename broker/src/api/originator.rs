@@ -6,8 +6,11 @@ use serde::Deserialize;
 
 const HEADER: &str = "x-broker-api-originating-identity";
 
+/// The most that is kept of a platform's name, or a user's id. Both are a few words or a UUID.
+const LONGEST: usize = 128;
+
 /// Who caused a request. Empty where the platform does not say, as when it refreshes its catalog.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Originator {
     /// The platform's name of itself.
     pub(super) platform: String,
@@ -40,10 +43,16 @@ impl Originator {
             .map_err(|_| Unreadable)?;
         let identity: Identity = serde_json::from_slice(&identity).map_err(|_| Unreadable)?;
         Ok(Self {
-            platform: platform.to_owned(),
-            user: identity.user_id,
+            platform: bounded(platform, LONGEST),
+            user: bounded(&identity.user_id, LONGEST),
         })
     }
+}
+
+/// Text of a stranger, short enough for the log and without what could pass for more than one line of it.
+pub(super) fn bounded(text: &str, longest: usize) -> String {
+    let kept = &text[..text.floor_char_boundary(longest)];
+    kept.replace(char::is_control, "\u{fffd}")
 }
 
 #[cfg(test)]
@@ -77,6 +86,16 @@ mod tests {
             assert_eq!((&*originator.platform, &*originator.user), (platform, user));
         }
         assert_eq!(Originator::of(&HeaderMap::new()), Ok(Originator::default()));
+    }
+
+    #[test]
+    fn a_name_is_kept_to_one_line_of_reasonable_length() {
+        let identity = format!(r#"{{"user_id":"a\nb{}"}}"#, "ä".repeat(1000));
+        let value = format!("{} {}", "p".repeat(1000), BASE64_STANDARD.encode(identity));
+        let originator = of(&value).unwrap();
+        assert_eq!(originator.platform, "p".repeat(128));
+        assert!(originator.user.starts_with("a\u{fffd}bä"));
+        assert!(originator.user.len() <= 130, "{}", originator.user.len());
     }
 
     #[test]

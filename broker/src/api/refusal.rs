@@ -175,6 +175,40 @@ impl Refusal {
         )
     }
 
+    pub(super) fn too_many_headers() -> Self {
+        Self::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Code::TooLarge,
+            "The request has more headers, or longer ones, than are read.",
+        )
+    }
+
+    pub(super) fn address_too_long(limit: usize) -> Self {
+        Self::new(
+            StatusCode::URI_TOO_LONG,
+            Code::TooLarge,
+            format!("The address of the request is longer than {limit} bytes."),
+        )
+    }
+
+    pub(super) fn unknown_expectation() -> Self {
+        Self::new(
+            StatusCode::EXPECTATION_FAILED,
+            Code::MalformedRequest,
+            "The header Expect asks for something else than `100-continue`.",
+        )
+    }
+
+    pub(super) fn crowded() -> Self {
+        let mut refusal = Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            Code::Crowded,
+            "Too many requests are being worked on. Try again in a moment.",
+        );
+        refusal.retry_after = Some(TRY_AGAIN);
+        refusal
+    }
+
     /// A mistake in how the application is put together.
     pub(super) fn unattended() -> Self {
         Self::new(

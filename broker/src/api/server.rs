@@ -7,31 +7,39 @@ use std::{
     time::Duration,
 };
 
+use actix_http::HttpService;
+use actix_service::{ServiceFactoryExt, fn_service, map_config};
 use actix_web::{
-    App, HttpServer,
-    dev::ServerHandle,
+    App,
+    dev::{AppConfig, Server as HttpServer, ServerHandle},
     middleware::from_fn,
     web::{self, Data},
 };
 use rustls::ServerConfig;
 
-use super::{edge, health, incoming, management, osb};
+use super::{
+    authentication,
+    connection::{Door, FAREWELL, GuardedStream, Patience, Places},
+    count, edge, health, incoming, management, metrics, osb, receive,
+    strangers::Strangers,
+};
 use crate::{
-    config::{BasicCredentials, ErrorDetail, InstanceFetching, OrganizationAndSpace},
+    config::{BasicCredentials, ErrorDetail, InstanceFetching, OrganizationAndSpace, Timings},
     operations::{Lifecycle, Operations},
 };
 
 /// Threads that speak HTTP. The work is done elsewhere.
 const WORKERS: usize = 2;
 
-/// How long a client may take for its request line and headers.
-const HEADER_TIME: Duration = Duration::from_secs(10);
-
 /// How long answers may take to leave once all requests have been answered.
 pub const FLUSH: Duration = Duration::from_secs(1);
 
-/// How long an idle connection is kept. Routers in front keep theirs for less than two minutes.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.
+const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
+
+/// What is kept unread of the bodies of one connection of HTTP/2, and of one of them.
+const CONNECTION_WINDOW: u32 = 256 * 1024;
+const STREAM_WINDOW: u32 = 128 * 1024;
 
 /// What handlers need.
 #[derive(Debug)]
@@ -42,8 +50,8 @@ pub struct AppState {
     pub lifecycle: Lifecycle,
     /// Who may ask.
     pub credentials: BasicCredentials,
-    /// What a request has from its arrival to its answer.
-    pub request_budget: Duration,
+    /// How long things may take, and how many there may be.
+    pub timings: Timings,
     /// How much of an error users see.
     pub error_detail: ErrorDetail,
     /// Whether platforms may ask what an instance is.
@@ -80,30 +88,74 @@ impl Server {
         self,
         app: AppState,
     ) -> io::Result<(ServerHandle, impl Future<Output = io::Result<()>>)> {
+        let timings = app.timings;
+        let stopping = app.lifecycle.stopping();
+        let patience = patience(&timings);
+        let door = Door::new(
+            self.tls.map(Arc::new),
+            Places::new(timings.connections),
+            patience,
+        );
+        let strangers = Data::new(Strangers::new(timings.failed_authentication));
+        let load = Data::new(edge::Load::default());
         let app = Data::from(Arc::new(app));
-        let server = HttpServer::new(move || {
+        let routes = move || {
             App::new()
                 .app_data(app.clone())
+                .app_data(strangers.clone())
+                .app_data(load.clone())
                 .app_data(web::PayloadConfig::new(incoming::MAX_BODY))
                 .app_data(web::PathConfig::default().error_handler(|_, _| incoming::bad_path()))
-                .wrap(from_fn(edge::authenticate))
+                .wrap(from_fn(receive::receive))
+                .wrap(from_fn(authentication::authenticate))
                 .wrap(from_fn(edge::attend))
+                .wrap(from_fn(count::count))
                 .service(health::health)
+                .service(
+                    web::resource("/metrics")
+                        .route(web::get().to(metrics::metrics))
+                        .default_service(web::to(|| edge::wrong_method("GET"))),
+                )
                 .service(osb::scope())
                 .service(management::scope())
                 .default_service(web::to(edge::no_such_path))
-        })
-        .workers(WORKERS)
-        .client_request_timeout(HEADER_TIME)
-        .keep_alive(KEEP_ALIVE)
-        .shutdown_timeout(FLUSH.as_secs())
-        .disable_signals();
-        let server = match self.tls {
-            Some(tls) => server.listen_rustls_0_23(self.listener, tls)?,
-            None => server.listen(self.listener)?,
-        }
-        .run();
+        };
+        let server = HttpServer::build()
+            .workers(WORKERS)
+            .shutdown_timeout(FLUSH.as_secs())
+            .disable_signals()
+            .listen("broker", self.listener, move || {
+                let (door, stopping) = (door.clone(), stopping.clone());
+                let http = HttpService::build()
+                    .client_request_timeout(timings.request_head)
+                    .client_disconnect_timeout(FAREWELL)
+                    .keep_alive(timings.idle_connection)
+                    .h2_initial_window_size(STREAM_WINDOW)
+                    .h2_initial_connection_window_size(CONNECTION_WINDOW)
+                    .graceful_shutdown_signal(move || stopping.clone().cancelled_owned())
+                    .on_connect_ext(|stream: &GuardedStream, data| {
+                        data.insert(stream.activity());
+                    })
+                    .finish(map_config(routes(), |()| AppConfig::default()));
+                fn_service(move |stream| {
+                    let door = door.clone();
+                    async move { door.admit(stream).await }
+                })
+                .and_then(http)
+            })?
+            .run();
         Ok((server.handle(), server))
+    }
+}
+
+fn patience(timings: &Timings) -> Patience {
+    let whole = timings.request_body + timings.request_budget + timings.answer_unread;
+    Patience {
+        head: timings.request_head + AFTER_THE_LIBRARY,
+        idle: timings.idle_connection + AFTER_THE_LIBRARY,
+        write: timings.answer_unread,
+        // What takes back a submission may go on after its budget.
+        whole: whole + timings.lost_answer + timings.taking_back,
     }
 }
 

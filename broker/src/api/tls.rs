@@ -1,14 +1,55 @@
-//! Certificate and key of the broker itself.
+//! Certificate and key of the broker itself, and what is spoken with them.
 
 use std::{io, path::Path, sync::Arc};
 
-use rustls::{ServerConfig, crypto::aws_lc_rs};
+use jiff::Timestamp;
+use rustls::{
+    ServerConfig, SignatureAlgorithm, SupportedCipherSuite,
+    crypto::{CryptoProvider, aws_lc_rs, aws_lc_rs::cipher_suite},
+    sign::{CertifiedKey, SingleCertAndKey},
+    version::{TLS12, TLS13},
+};
 use rustls_pki_types::{
     CertificateDer, PrivateKeyDer,
     pem::{Error as PemError, PemObject},
 };
 
 use crate::config::TlsFiles;
+
+/// What clients that speak TLS 1.2 at most may use (`spec/contracts/broker-behaviour.md` §1.4). Both need an RSA key.
+const SUITES_OF_TLS12: [SupportedCipherSuite; 2] = [
+    cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+    cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+];
+
+/// What the broker speaks TLS with.
+#[derive(Debug)]
+pub struct OwnTls {
+    /// Versions, suites, certificate and key.
+    pub config: ServerConfig,
+    /// The certificates of the chain, the broker's own first.
+    pub chain: Vec<OwnCertificate>,
+    /// Whether clients can connect that do not speak TLS 1.3.
+    pub old_clients: OldClients,
+}
+
+/// Whether clients can connect that speak TLS 1.2 at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OldClients {
+    /// The key is an RSA key.
+    Welcome,
+    /// It is another one, and the suites of TLS 1.2 need an RSA key.
+    LeftOut,
+}
+
+/// One certificate of the broker's own chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnCertificate {
+    /// Whose it is.
+    pub subject: String,
+    /// When its time is over.
+    pub not_after: Timestamp,
+}
 
 /// Why the broker cannot offer HTTPS.
 #[derive(Debug, thiserror::Error)]
@@ -35,12 +76,12 @@ pub enum CertificateError {
         file: String,
     },
     /// The certificate's time is over.
-    #[error("the certificate in `{file}` expired on {expiry}")]
+    #[error("the certificate in `{file}` expired on {expiry}; give a new one")]
     Expired {
         /// The file.
         file: String,
         /// When it did.
-        expiry: String,
+        expiry: Timestamp,
     },
     /// Certificate and key cannot be used together.
     #[error("certificate `{certificate}` and key `{key}` cannot be used together")]
@@ -56,8 +97,14 @@ pub enum CertificateError {
 }
 
 /// Reads certificate and key and checks that they are good for now.
-pub fn load_tls(files: &TlsFiles) -> Result<ServerConfig, CertificateError> {
-    let chain = certificates(&files.certificate)?;
+///
+/// With a key that is not RSA only TLS 1.3 can be spoken.
+pub fn load_tls(files: &TlsFiles) -> Result<OwnTls, CertificateError> {
+    let certificates = certificates(&files.certificate)?;
+    let chain: Vec<OwnCertificate> = certificates
+        .iter()
+        .map(|certificate| read_certificate(&files.certificate, certificate))
+        .collect::<Result<_, _>>()?;
     check_expiry(&files.certificate, &chain)?;
     let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?).map_err(|_| not_pem(&files.key))?;
     let unusable = |source| CertificateError::Unusable {
@@ -65,12 +112,33 @@ pub fn load_tls(files: &TlsFiles) -> Result<ServerConfig, CertificateError> {
         key: files.key.display().to_string(),
         source,
     };
-    ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
+    let provider = Arc::new(provider());
+    let certified = CertifiedKey::from_der(certificates, key, &provider).map_err(unusable)?;
+    let (versions, old_clients) = if certified.key.algorithm() == SignatureAlgorithm::RSA {
+        (&[&TLS13, &TLS12][..], OldClients::Welcome)
+    } else {
+        (&[&TLS13][..], OldClients::LeftOut)
+    };
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
         .map_err(unusable)?
         .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(unusable)
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(OwnTls {
+        config,
+        chain,
+        old_clients,
+    })
+}
+
+/// The suites of TLS 1.3, and two of 1.2.
+fn provider() -> CryptoProvider {
+    let mut provider = aws_lc_rs::default_provider();
+    provider
+        .cipher_suites
+        .retain(|suite| suite.tls13().is_some() || SUITES_OF_TLS12.contains(suite));
+    provider
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
@@ -82,17 +150,29 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Certificate
     }
 }
 
-fn check_expiry(file: &Path, chain: &[CertificateDer<'static>]) -> Result<(), CertificateError> {
-    let own = chain.first().ok_or_else(|| not_pem(file))?;
+fn read_certificate(
+    file: &Path,
+    certificate: &CertificateDer<'static>,
+) -> Result<OwnCertificate, CertificateError> {
+    let malformed = || CertificateError::Malformed {
+        file: file.display().to_string(),
+    };
     let (_, certificate) =
-        x509_parser::parse_x509_certificate(own).map_err(|_| CertificateError::Malformed {
-            file: file.display().to_string(),
-        })?;
-    let expiry = certificate.validity().not_after;
-    if expiry.timestamp() < jiff::Timestamp::now().as_second() {
+        x509_parser::parse_x509_certificate(certificate).map_err(|_| malformed())?;
+    let not_after = certificate.validity().not_after.timestamp();
+    Ok(OwnCertificate {
+        subject: certificate.subject().to_string(),
+        not_after: Timestamp::from_second(not_after).map_err(|_| malformed())?,
+    })
+}
+
+/// Only the broker's own refuses the start: what else is in the file may be more than clients need.
+fn check_expiry(file: &Path, chain: &[OwnCertificate]) -> Result<(), CertificateError> {
+    let own = chain.first().ok_or_else(|| not_pem(file))?;
+    if own.not_after < Timestamp::now() {
         return Err(CertificateError::Expired {
             file: file.display().to_string(),
-            expiry: expiry.to_string(),
+            expiry: own.not_after,
         });
     }
     Ok(())
@@ -140,9 +220,31 @@ mod tests {
         let error = load_tls(&files(folder.path(), 2021, None)).unwrap_err();
         let told = error.to_string();
         assert!(told.contains("broker.crt"), "{told}");
-        assert!(
-            told.contains("expired on Jan  1") && told.contains("2021"),
-            "{told}"
+        assert!(told.contains("expired on 2021-01-01"), "{told}");
+    }
+
+    #[test]
+    fn version_1_2_is_spoken_with_an_rsa_key_and_two_suites() {
+        let folder = tempfile::tempdir().unwrap();
+        let suites: Vec<_> = provider()
+            .cipher_suites
+            .iter()
+            .filter(|suite| suite.tls13().is_none())
+            .map(SupportedCipherSuite::suite)
+            .collect();
+        assert_eq!(
+            suites,
+            SUITES_OF_TLS12.map(|suite| suite.suite()),
+            "in this order"
+        );
+
+        let elliptic = load_tls(&files(folder.path(), 2999, None)).unwrap();
+        assert_eq!(elliptic.config.alpn_protocols, [&b"h2"[..], b"http/1.1"]);
+        assert_eq!(elliptic.chain.len(), 1);
+        assert_eq!(elliptic.old_clients, OldClients::LeftOut);
+        assert_eq!(
+            elliptic.chain[0].not_after,
+            "2999-01-01T00:00:00Z".parse().unwrap()
         );
     }
 

@@ -9,7 +9,7 @@ use actix_web::{
     web::{Bytes, Data, Path},
 };
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use crate::{
     api::{
@@ -21,6 +21,7 @@ use crate::{
     bosh::Fault,
     code::Code,
     complaint::Asked,
+    instance_clients::ClientFault,
     kind::OperationKind,
     offering::CatalogFault,
     operations::{RecreateError, RecreateRequest, UpgradeError, UpgradeRequest},
@@ -30,8 +31,6 @@ use crate::{
 struct OperateBody {
     #[serde(default)]
     plan_id: Option<String>,
-    #[serde(default)]
-    context: Option<Value>,
 }
 
 /// What the operator can have done to an instance.
@@ -71,7 +70,7 @@ pub(super) async fn operate(
         Wish::Upgrade(UpgradeRequest {
             instance: instance.clone(),
             plan,
-            context: body.value.context,
+            body: body.raw,
         })
     } else {
         Wish::Recreate(RecreateRequest {
@@ -87,8 +86,7 @@ pub(super) async fn operate(
                 Wish::Upgrade(request) => Box::pin(operations.upgrade(request_context, request))
                     .await
                     .map_err(Refused::Upgrade),
-                Wish::Recreate(request) => operations
-                    .recreate(request_context, request)
+                Wish::Recreate(request) => Box::pin(operations.recreate(request_context, request))
                     .await
                     .map_err(Refused::Recreate),
             }
@@ -135,6 +133,7 @@ fn refuse_fault(fault: Fault, asking: &Asking<'_>) -> Refusal {
         Fault::Busy => asking.fault(fault).with_status(StatusCode::CONFLICT),
         // 409 would be read as busy.
         Fault::Foreign => asking.complain(Code::ForeignDeployment, fault),
+        Fault::Client(ClientFault::Foreign) => asking.complain(Code::InstanceClient, fault),
         fault => later(asking.fault(fault)),
     }
 }

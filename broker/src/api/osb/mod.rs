@@ -4,6 +4,7 @@ mod bind;
 mod catalog;
 mod deprovision;
 mod fetch;
+mod fetch_binding;
 mod last_operation;
 mod not_offered;
 mod provision;
@@ -40,7 +41,7 @@ pub(super) fn scope() -> impl HttpServiceFactory {
             web::resource("/service_instances/{instance}/service_bindings/{binding}")
                 .route(web::put().to(bind::bind))
                 .route(web::delete().to(unbind::unbind))
-                .route(web::get().to(not_offered::fetch_binding))
+                .route(web::get().to(fetch_binding::fetch_binding))
                 .default_service(web::to(|| wrong_method("GET, PUT, DELETE"))),
         )
         .service(

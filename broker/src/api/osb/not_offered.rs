@@ -12,12 +12,8 @@ pub(super) fn not_offered(what: &str) -> Refusal {
     )
 }
 
-/// `GET /v2/service_instances/{instance}/service_bindings/{binding}`.
-pub(super) async fn fetch_binding() -> Result<HttpResponse, Refusal> {
-    Err(not_offered("GetBinding"))
-}
-
-/// `GET /v2/service_instances/{instance}/service_bindings/{binding}/last_operation`.
+/// `GET /v2/service_instances/{instance}/service_bindings/{binding}/last_operation`: every bind and unbind ends within its
+/// request.
 pub(super) async fn last_binding_operation() -> Result<HttpResponse, Refusal> {
     Err(not_offered("LastBindingOperation"))
 }

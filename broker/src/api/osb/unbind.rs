@@ -55,6 +55,7 @@ fn refuse(error: UnbindError, asking: &Asking<'_>) -> Refusal {
     match error {
         UnbindError::Catalog(fault) => not_in_catalog(fault),
         UnbindError::Lock(error) => Refusal::out_of_time(error),
+        UnbindError::Stored(_) => asking.complain(Code::RuntimeCredHub, error),
         // Credentials of an instance that is gone are gone.
         UnbindError::Instance(fault @ Fault::NotFound) => Refusal::new(
             StatusCode::GONE,

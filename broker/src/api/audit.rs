@@ -1,0 +1,194 @@
+//! One line in the log for each request that is to change something: who asked, for what, what came of it.
+
+use actix_web::http::{Method, StatusCode};
+
+use super::originator::{Originator, bounded};
+use crate::ids::RequestId;
+
+/// Under this target the lines stand in the log, whatever its level; see `docs/security.md` for the fields.
+const TARGET: &str = "audit";
+
+/// Longer than any id that is accepted.
+const ID: usize = 160;
+
+/// What a request that changes something leaves behind. Dropped without an answer, it says that nobody has heard one.
+#[derive(Debug)]
+pub(super) struct AuditEntry {
+    operation: &'static str,
+    instance: String,
+    binding: String,
+    client: String,
+    originator: Originator,
+    request: RequestId,
+    is_written: bool,
+}
+
+impl AuditEntry {
+    /// The entry of a request; none if it changes nothing.
+    pub(super) fn of(
+        method: &Method,
+        path: &str,
+        query: &str,
+        client: String,
+        originator: Originator,
+        request: RequestId,
+    ) -> Option<Self> {
+        let (operation, instance, binding) = operation(method, path, query)?;
+        Some(Self {
+            operation,
+            instance: bounded(instance, ID),
+            binding: bounded(binding, ID),
+            client,
+            originator,
+            request,
+            is_written: false,
+        })
+    }
+
+    /// The request has its answer.
+    pub(super) fn close(mut self, status: StatusCode) {
+        // Whoever does not know the password says nothing about users that could be believed.
+        if status == StatusCode::UNAUTHORIZED {
+            self.originator = Originator::default();
+        }
+        let result = match status.as_u16() {
+            202 => "accepted",
+            200..=299 => "done",
+            400..=499 => "refused",
+            _ => "failed",
+        };
+        self.write(result, Some(status.as_u16()));
+    }
+
+    fn write(&mut self, result: &'static str, status: Option<u16>) {
+        self.is_written = true;
+        tracing::info!(
+            target: TARGET,
+            operation = self.operation,
+            result,
+            http.status = status,
+            instance.id = self.instance,
+            binding.id = self.binding,
+            originator.platform = self.originator.platform,
+            originator.user = self.originator.user,
+            client.address = self.client,
+            request.id = %self.request,
+            "change requested"
+        );
+    }
+}
+
+impl Drop for AuditEntry {
+    fn drop(&mut self) {
+        if !self.is_written {
+            self.write("unheard", None);
+        }
+    }
+}
+
+/// What a request is to change: the operation, the service instance, the binding.
+fn operation<'p>(
+    method: &Method,
+    path: &'p str,
+    query: &str,
+) -> Option<(&'static str, &'p str, &'p str)> {
+    let mut segments = path.strip_prefix('/')?.split('/');
+    let api = segments.next()?;
+    if segments.next()? != "service_instances" {
+        return None;
+    }
+    let instance = segments.next()?;
+    let rest: Vec<&str> = segments.collect();
+    let (operation, binding) = match (api, method.as_str(), rest.as_slice()) {
+        ("v2", "PUT", []) => ("provision", ""),
+        ("v2", "PATCH", []) => ("update", ""),
+        ("v2", "DELETE", []) => ("deprovision", ""),
+        ("v2", "PUT", ["service_bindings", binding]) => ("bind", *binding),
+        ("v2", "DELETE", ["service_bindings", binding]) => ("unbind", *binding),
+        ("mgmt", "PATCH", []) => (management(query), ""),
+        _ => return None,
+    };
+    Some((operation, instance, binding))
+}
+
+fn management(query: &str) -> &'static str {
+    let asks_for = |operation| {
+        query
+            .split('&')
+            .any(|part| part.strip_prefix("operation_type=") == Some(operation))
+    };
+    if asks_for("upgrade") {
+        "upgrade"
+    } else if asks_for("recreate") {
+        "recreate"
+    } else {
+        "operate"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_that_changes_something_has_a_name() {
+        for (method, path, query, named) in [
+            (
+                "PUT",
+                "/v2/service_instances/i",
+                "",
+                Some(("provision", "i", "")),
+            ),
+            (
+                "PATCH",
+                "/v2/service_instances/i",
+                "",
+                Some(("update", "i", "")),
+            ),
+            (
+                "DELETE",
+                "/v2/service_instances/i",
+                "",
+                Some(("deprovision", "i", "")),
+            ),
+            (
+                "PUT",
+                "/v2/service_instances/i/service_bindings/b",
+                "",
+                Some(("bind", "i", "b")),
+            ),
+            (
+                "DELETE",
+                "/v2/service_instances/i/service_bindings/b",
+                "",
+                Some(("unbind", "i", "b")),
+            ),
+            (
+                "PATCH",
+                "/mgmt/service_instances/i",
+                "operation_type=upgrade",
+                Some(("upgrade", "i", "")),
+            ),
+            (
+                "PATCH",
+                "/mgmt/service_instances/i",
+                "a=b&operation_type=recreate",
+                Some(("recreate", "i", "")),
+            ),
+            (
+                "PATCH",
+                "/mgmt/service_instances/i",
+                "",
+                Some(("operate", "i", "")),
+            ),
+            ("GET", "/v2/service_instances/i", "", None),
+            ("GET", "/v2/service_instances/i/last_operation", "", None),
+            ("PUT", "/v2/catalog", "", None),
+            ("PUT", "//v2/service_instances/i", "", None),
+            ("DELETE", "/", "", None),
+        ] {
+            let method = method.parse().unwrap();
+            assert_eq!(operation(&method, path, query), named, "{method} {path}");
+        }
+    }
+}

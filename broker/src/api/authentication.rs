@@ -1,0 +1,77 @@
+//! Who may ask: basic authentication, on every path but one.
+
+use std::rc::Rc;
+
+use actix_web::{
+    Error, HttpResponse, ResponseError,
+    body::MessageBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::header,
+    middleware::Next,
+    web::Data,
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use tokio::time::Instant;
+
+use super::{
+    AppState,
+    connection::{Activity, Client},
+    health,
+    refusal::Refusal,
+    strangers::{Sentence, Strangers},
+};
+
+/// Lets through who knows the credentials, on every path but one. Everybody else is told to wait, then to go.
+pub(super) async fn authenticate(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    if request.path() == health::PATH || is_admitted(&request) {
+        return next
+            .call(request)
+            .await
+            .map(ServiceResponse::map_into_boxed_body);
+    }
+    // What a stranger has to say is not read, nor kept while he waits.
+    let (request, body) = request.into_parts();
+    drop(body);
+    let activity = request.conn_data::<Rc<Activity>>();
+    if let Some(activity) = activity {
+        activity.leave_unread(request.head());
+    }
+    let response: HttpResponse = Refusal::unauthorized().error_response();
+    if let Some(strangers) = request.app_data::<Data<Strangers>>() {
+        let client = request.peer_addr().map(Client::at);
+        match strangers.refuse(client, Instant::now()) {
+            Sentence::Now => {}
+            Sentence::After(delay, turn) => {
+                tokio::time::sleep(delay).await;
+                drop(turn);
+            }
+            Sentence::HangUp => {
+                if let Some(activity) = activity {
+                    activity.end();
+                }
+            }
+        }
+    }
+    Ok(ServiceResponse::new(request, response))
+}
+
+fn is_admitted(request: &ServiceRequest) -> bool {
+    let Some(app) = request.app_data::<Data<AppState>>() else {
+        return false;
+    };
+    let given = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
+        .and_then(|(_, encoded)| BASE64_STANDARD.decode(encoded.trim()).ok());
+    let Some(given) = given else { return false };
+    let Some(colon) = given.iter().position(|byte| *byte == b':') else {
+        return false;
+    };
+    app.credentials.admit(&given[..colon], &given[colon + 1..])
+}

@@ -1,0 +1,27 @@
+//! A client's connection: whom it is from, what it may cost, when it is hung up on.
+//!
+//! What the HTTP library leaves open is closed here, below it: it knows a deadline for the head of the first request of
+//! a connection, but none for the heads of later ones, for bodies, for answers that nobody reads, or for the streams of
+//! HTTP/2 (`docs/security.md` lists who limits what).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `door` | lets connections in: TLS, and the ceilings of `places` |
+//! | `places` | how many connections there may be, in all and for one client |
+//! | `client` | whom a connection is from |
+//! | `activity` | what goes on on a connection, as far as its stream has to know |
+//! | `stream` | the bytes of a connection, and the deadlines for them |
+//! | `frames` | what HTTP/2 may ask for on one connection |
+
+mod activity;
+mod client;
+mod door;
+mod frames;
+mod places;
+mod stream;
+
+pub(super) use activity::{Activity, FAREWELL};
+pub(super) use client::Client;
+pub(super) use door::Door;
+pub(super) use places::Places;
+pub(super) use stream::{GuardedStream, Patience};

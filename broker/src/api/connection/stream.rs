@@ -1,0 +1,351 @@
+//! The bytes of a connection, and the deadlines for them.
+
+use std::{
+    io,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep, sleep_until},
+};
+use tokio_rustls::server::TlsStream;
+
+use super::{
+    Activity,
+    frames::{self, Frames},
+    places::Place,
+};
+
+/// How long the requests that have begun get their turn before more are read.
+const BREATH: Duration = Duration::from_millis(1);
+
+/// What a client may go on sending that nobody reads any more, in bytes.
+const FAREWELL_BYTES: usize = 1024 * 1024;
+
+/// How long a client is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::api) struct Patience {
+    /// For a handshake, and for the head of a request from its first byte to its last.
+    pub(in crate::api) head: Duration,
+    /// For the next request.
+    pub(in crate::api) idle: Duration,
+    /// For an answer to be taken, as long as nothing of it is.
+    pub(in crate::api) write: Duration,
+    /// For a request of HTTP/2 from its first byte to the last of its answer.
+    pub(in crate::api) whole: Duration,
+}
+
+/// What carries the bytes.
+#[derive(Debug)]
+pub(super) enum Transport {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A connection that ends when its client is too slow or asks for too much.
+#[derive(Debug)]
+pub(in crate::api) struct GuardedStream {
+    transport: Transport,
+    activity: Rc<Activity>,
+    patience: Patience,
+    frames: Option<Frames>,
+    reading: Timer,
+    writing: Timer,
+    breath: Option<Pin<Box<Sleep>>>,
+    greeting: Greeting,
+    unheard: usize,
+    // Last, so that the place is free when the connection is closed.
+    _place: Place,
+}
+
+/// What a server of HTTP/2 begins with.
+#[derive(Debug)]
+enum Greeting {
+    NotBegun,
+    /// `sent` of `bytes` are on their way, in the place of `stands_for` bytes.
+    Going {
+        bytes: Vec<u8>,
+        sent: usize,
+        stands_for: usize,
+    },
+    Done,
+}
+
+impl GuardedStream {
+    pub(super) fn new(transport: Transport, patience: Patience, place: Place) -> Self {
+        let frames = transport.speaks_http2().then(Frames::new);
+        Self {
+            greeting: if frames.is_some() {
+                Greeting::NotBegun
+            } else {
+                Greeting::Done
+            },
+            transport,
+            activity: Activity::new(),
+            patience,
+            frames,
+            reading: Timer::default(),
+            writing: Timer::default(),
+            breath: None,
+            unheard: 0,
+            _place: place,
+        }
+    }
+
+    /// What goes on here.
+    pub(in crate::api) fn activity(&self) -> Rc<Activity> {
+        self.activity.clone()
+    }
+
+    /// When the client has been waited for long enough, unless something comes.
+    fn deadline(&self) -> Option<Instant> {
+        let begun = match &self.frames {
+            Some(frames) => frames.begun(),
+            None => self.activity.begun(),
+        };
+        let oldest = self.frames.as_ref().and_then(Frames::oldest);
+        [
+            begun.map(|since| since + self.patience.head),
+            self.activity
+                .quiet_since()
+                .map(|since| since + self.patience.idle),
+            oldest.map(|since| since + self.patience.whole),
+            self.activity.over(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn received(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(frames) = &mut self.frames else {
+            if !bytes.is_empty() {
+                self.activity.receive();
+            }
+            return Ok(());
+        };
+        frames.receive(bytes).map_err(|excess| {
+            tracing::info!(reason = %excess, "a client of HTTP/2 was hung up on");
+            io::Error::new(io::ErrorKind::InvalidData, excess)
+        })?;
+        if frames.take_breath() {
+            self.breath = Some(Box::pin(sleep_until(Instant::now() + BREATH)));
+        }
+        Ok(())
+    }
+
+    /// Nothing of an answer is taken: not for ever.
+    fn hold_write<T>(
+        &mut self,
+        outcome: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.writing.stop();
+            return outcome;
+        }
+        let end = self
+            .writing
+            .end()
+            .unwrap_or_else(|| Instant::now() + self.patience.write);
+        ready!(self.writing.poll_until(end, context));
+        Poll::Ready(Err(too_slow()))
+    }
+
+    fn poll_greeting(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if matches!(self.greeting, Greeting::NotBegun) {
+            self.greeting = match frames::announce(bytes) {
+                Some((bytes, stands_for)) => Greeting::Going {
+                    bytes,
+                    sent: 0,
+                    stands_for,
+                },
+                None => Greeting::Done,
+            };
+        }
+        while let Greeting::Going {
+            bytes,
+            sent,
+            stands_for,
+        } = &mut self.greeting
+        {
+            if *sent == bytes.len() {
+                let stands_for = *stands_for;
+                self.greeting = Greeting::Done;
+                return Poll::Ready(Ok(stands_for));
+            }
+            let written = Pin::new(&mut self.transport).poll_write(context, &bytes[*sent..]);
+            *sent += match ready!(written)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => count,
+            };
+        }
+        Poll::Ready(Ok(0))
+    }
+}
+
+impl AsyncRead for GuardedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let over = this.activity.over();
+        if over.is_some_and(|over| over <= Instant::now() || this.unheard > FAREWELL_BYTES) {
+            return Poll::Ready(Ok(()));
+        }
+        if let Some(breath) = &mut this.breath {
+            ready!(breath.as_mut().poll(context));
+            this.breath = None;
+        }
+        let before = buffer.filled().len();
+        match Pin::new(&mut this.transport).poll_read(context, buffer) {
+            Poll::Ready(Ok(())) => {
+                this.reading.stop();
+                let received = &buffer.filled()[before..];
+                if over.is_some() {
+                    this.unheard += received.len();
+                }
+                Poll::Ready(this.received(received))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => {
+                let Some(end) = this.deadline() else {
+                    this.reading.stop();
+                    return Poll::Pending;
+                };
+                ready!(this.reading.poll_until(end, context));
+                Poll::Ready(Err(too_slow()))
+            }
+        }
+    }
+}
+
+impl AsyncWrite for GuardedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        if !matches!(this.greeting, Greeting::Done) {
+            let greeted = this.poll_greeting(context, bytes);
+            match ready!(this.hold_write(greeted, context))? {
+                0 => {}
+                stands_for => {
+                    if let Some(frames) = &mut this.frames {
+                        frames.send(&bytes[..stands_for]);
+                    }
+                    return Poll::Ready(Ok(stands_for));
+                }
+            }
+        }
+        let written = Pin::new(&mut this.transport).poll_write(context, bytes);
+        if let (Poll::Ready(Ok(count)), Some(frames)) = (&written, &mut this.frames) {
+            frames.send(&bytes[..*count]);
+        }
+        this.hold_write(written, context)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let flushed = Pin::new(&mut this.transport).poll_flush(context);
+        this.hold_write(flushed, context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let shut = Pin::new(&mut this.transport).poll_shutdown(context);
+        this.hold_write(shut, context)
+    }
+}
+
+impl Transport {
+    fn speaks_http2(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
+        }
+    }
+}
+
+impl AsyncRead for Transport {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Transport {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+/// One alarm, set anew when its moment changes.
+#[derive(Debug, Default)]
+struct Timer {
+    sleep: Option<Pin<Box<Sleep>>>,
+    is_set: bool,
+}
+
+impl Timer {
+    fn stop(&mut self) {
+        self.is_set = false;
+    }
+
+    fn end(&self) -> Option<Instant> {
+        let sleep = self.sleep.as_ref().filter(|_| self.is_set)?;
+        Some(sleep.deadline())
+    }
+
+    fn poll_until(&mut self, end: Instant, context: &mut Context<'_>) -> Poll<()> {
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        if sleep.deadline() != end {
+            sleep.as_mut().reset(end);
+        }
+        self.is_set = true;
+        sleep.as_mut().poll(context)
+    }
+}
+
+fn too_slow() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the client is too slow")
+}

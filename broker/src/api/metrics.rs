@@ -1,0 +1,12 @@
+//! What the process counts, for those who know the credentials.
+
+use actix_web::HttpResponse;
+
+use crate::telemetry::metrics::{self, Metrics};
+
+/// All metrics in the text format of Prometheus.
+pub(super) async fn metrics() -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type(Metrics::CONTENT_TYPE)
+        .body(metrics::metrics().text())
+}

@@ -1,0 +1,97 @@
+//! Reads the body of a request, before anything else is done with it: whole, soon, and not too much of it.
+
+use std::rc::Rc;
+
+use actix_http::h1;
+use actix_web::{
+    Error, HttpMessage, ResponseError,
+    body::MessageBody,
+    dev::{self, ServiceRequest, ServiceResponse},
+    http::header,
+    middleware::Next,
+    web::{Bytes, BytesMut, Data},
+};
+use futures_util::StreamExt;
+use tokio::time::{Instant, timeout_at};
+
+use super::{AppState, connection::Activity, health, incoming::MAX_BODY, refusal::Refusal};
+
+/// Hands a request on with its body in memory.
+pub(super) async fn receive(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let body = request.take_payload();
+    // Anybody may ask there, and nobody has anything to say.
+    if request.path() != health::PATH {
+        match read(&request, body).await {
+            Ok(body) if body.is_empty() => {}
+            Ok(body) => {
+                if let Err(refusal) = check_type(&request) {
+                    return Ok(request.into_response(refusal.error_response()));
+                }
+                let (_, mut payload) = h1::Payload::create(true);
+                payload.unread_data(body);
+                request.set_payload(payload.into());
+            }
+            Err(refusal) => {
+                if let Some(activity) = request.conn_data::<Rc<Activity>>() {
+                    activity.leave_unread(request.head());
+                }
+                return Ok(request.into_response(refusal.error_response()));
+            }
+        }
+    }
+    next.call(request)
+        .await
+        .map(ServiceResponse::map_into_boxed_body)
+}
+
+async fn read(request: &ServiceRequest, mut body: dev::Payload) -> Result<Bytes, Refusal> {
+    let announced = request
+        .headers()
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok())
+        .unwrap_or(0);
+    if announced > MAX_BODY {
+        return Err(Refusal::too_large(MAX_BODY));
+    }
+    let patience = request
+        .app_data::<Data<AppState>>()
+        .map(|app| app.timings.request_body)
+        .unwrap_or_default();
+    let end = Instant::now() + patience;
+    let mut read = BytesMut::new();
+    loop {
+        match timeout_at(end, body.next()).await {
+            Ok(None) => return Ok(read.freeze()),
+            Ok(Some(Ok(bytes))) if read.len() + bytes.len() <= MAX_BODY => {
+                read.extend_from_slice(&bytes);
+            }
+            Ok(Some(Ok(_))) => return Err(Refusal::too_large(MAX_BODY)),
+            Ok(Some(Err(_))) => {
+                return Err(Refusal::malformed(
+                    "The body of the request could not be read.",
+                ));
+            }
+            Err(_) => return Err(Refusal::slow_client()),
+        }
+    }
+}
+
+/// What platforms say of itself that it is something else than JSON is not read as JSON (`spec/contracts/osb-api.md`, G-11).
+/// What says nothing is; so is everything that operators send, who need not tell `curl` what they have.
+fn check_type(request: &ServiceRequest) -> Result<(), Refusal> {
+    let is_json = |essence: &str| {
+        essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json")
+    };
+    let is_a_platforms = request.match_info().as_str().starts_with("/v2/");
+    match request.content_type() {
+        _ if !is_a_platforms => Ok(()),
+        "" => Ok(()),
+        essence if is_json(essence.trim()) => Ok(()),
+        _ => Err(Refusal::malformed(
+            "The body of the request is not JSON by its Content-Type: give `application/json`, or none.",
+        )),
+    }
+}

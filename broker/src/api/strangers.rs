@@ -1,0 +1,155 @@
+//! Who fails to authenticate waits for the answer, longer each time. Who knows the password never does.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+
+use super::connection::Client;
+
+/// Failures that are answered at once: somebody has mistyped.
+const FREE: u32 = 3;
+const FIRST_DELAY: Duration = Duration::from_millis(250);
+/// Nothing is known any more of a client that has not failed for this long.
+const FORGOTTEN: Duration = Duration::from_mins(10);
+/// Clients that are told apart. All others share what they did.
+const CLIENTS: usize = 4096;
+/// Answers that wait at once.
+const WAITING: usize = 64;
+
+/// Remembers who has failed to authenticate.
+#[derive(Debug)]
+pub(super) struct Strangers {
+    longest: Duration,
+    known: Mutex<HashMap<Option<Client>, Failures>>,
+    turns: Arc<Semaphore>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Failures {
+    count: u32,
+    last: Instant,
+}
+
+/// When a stranger is answered.
+#[derive(Debug)]
+pub(super) enum Sentence {
+    /// At once.
+    Now,
+    /// After a while. The permit is held until then.
+    After(Duration, OwnedSemaphorePermit),
+    /// At once, for too many wait already; the connection ends with it, so that the next attempt costs another one.
+    HangUp,
+}
+
+impl Strangers {
+    /// Nobody waits longer than `longest`; nobody at all when that is zero.
+    pub(super) fn new(longest: Duration) -> Self {
+        Self {
+            longest,
+            known: Mutex::default(),
+            turns: Arc::new(Semaphore::new(WAITING)),
+        }
+    }
+
+    /// Notes that a client has failed once more.
+    pub(super) fn refuse(&self, client: Option<Client>, now: Instant) -> Sentence {
+        if self.longest.is_zero() {
+            return Sentence::Now;
+        }
+        let count = self.count(client, now);
+        let Some(step) = count.checked_sub(FREE + 1) else {
+            return Sentence::Now;
+        };
+        let delay = FIRST_DELAY
+            .saturating_mul(2_u32.saturating_pow(step))
+            .min(self.longest);
+        match self.turns.clone().try_acquire_owned() {
+            Ok(turn) => Sentence::After(delay, turn),
+            Err(_) => Sentence::HangUp,
+        }
+    }
+
+    fn count(&self, client: Option<Client>, now: Instant) -> u32 {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |failures: &Failures| now.duration_since(failures.last) < FORGOTTEN;
+        let mut client = client;
+        if known.len() >= CLIENTS && !known.contains_key(&client) {
+            known.retain(|_, failures| is_fresh(failures));
+            if known.len() >= CLIENTS {
+                client = None;
+            }
+        }
+        let failures = known.entry(client).or_insert(Failures {
+            count: 0,
+            last: now,
+        });
+        if !is_fresh(failures) {
+            failures.count = 0;
+        }
+        failures.count = failures.count.saturating_add(1);
+        failures.last = now;
+        failures.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_secs(5);
+
+    fn client(number: u32) -> Client {
+        Client::at((number.to_be_bytes(), 5).into())
+    }
+
+    fn delay(sentence: &Sentence) -> Duration {
+        match sentence {
+            Sentence::Now => Duration::ZERO,
+            Sentence::After(delay, _) => *delay,
+            Sentence::HangUp => panic!("nobody else waits"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_waits_longer_each_time_and_others_do_not() {
+        let (strangers, now) = (Strangers::new(LONGEST), Instant::now());
+        let delays = [0, 0, 0, 250, 500, 1000, 2000, 4000, 5000, 5000];
+        for expected in delays {
+            let told = delay(&strangers.refuse(Some(client(1)), now));
+            assert_eq!(told, Duration::from_millis(expected));
+        }
+        assert!(delay(&strangers.refuse(Some(client(2)), now)).is_zero());
+        let later = now + FORGOTTEN;
+        assert!(
+            delay(&strangers.refuse(Some(client(1)), later)).is_zero(),
+            "it is forgotten"
+        );
+        assert!(delay(&Strangers::new(Duration::ZERO).refuse(Some(client(1)), now)).is_zero());
+    }
+
+    #[tokio::test]
+    async fn neither_the_table_nor_the_queue_grows_without_end() {
+        let (strangers, now) = (Strangers::new(LONGEST), Instant::now());
+        for number in 0..2 * u32::try_from(CLIENTS).unwrap() {
+            strangers.refuse(Some(client(number)), now);
+        }
+        assert!(strangers.known.lock().unwrap().len() <= CLIENTS + 1);
+
+        let mut waiting = Vec::new();
+        for _ in 0..WAITING + usize::try_from(FREE).unwrap() {
+            waiting.push(strangers.refuse(Some(client(1)), now));
+        }
+        let last = strangers.refuse(Some(client(1)), now);
+        assert!(matches!(last, Sentence::HangUp), "{last:?}");
+        waiting.clear();
+        let next = strangers.refuse(Some(client(1)), now);
+        assert!(matches!(next, Sentence::After(..)), "{next:?}");
+    }
+}
