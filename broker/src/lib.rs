@@ -6,20 +6,24 @@
 //! | [`operations`] | what can be done to service instances |
 //! | [`offering`] | the pure rules: catalog, quotas, versions |
 //! | [`bosh`] | how an instance comes to be on a Director |
+//! | [`instance_clients`] | the UAA client that each instance may have of its own |
 //! | [`adapter`] | one supervised child process per call |
 //! | [`config`] | `broker.yml` |
 //! | [`telemetry`] | the log and what must not stand in it |
 //! | [`code`], [`complaint`], [`ids`], [`kind`] | what all of them speak of |
 //!
-//! Arrows point down this list only. [`start_up`] puts the parts together.
+//! Arrows point down this list only. [`start_up`] puts the parts together, [`check`] looks at a configuration without
+//! serving.
 
 pub mod adapter;
 pub mod api;
 pub mod bosh;
+pub mod check;
 pub mod code;
 pub mod complaint;
 pub mod config;
 pub mod ids;
+pub mod instance_clients;
 pub mod kind;
 pub mod offering;
 pub mod operations;

@@ -2,16 +2,26 @@
 
 mod command_line;
 
-use std::{ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
+use std::{
+    ffi::OsString,
+    fs,
+    io::{self, IsTerminal, Read, Write},
+    path::Path,
+    process::ExitCode,
+    time::Duration,
+};
 
-use command_line::{Arguments, Command};
+use command_line::{Arguments, Check, Command};
+use odb_platform::http::observe_calls;
 use on_demand_broker::{
+    adapter::{end_all_strays, watch_for_strays},
     api::{AppState, FLUSH, Server},
+    check::{self, Findings},
     code::Code,
-    config::{Config, LoadError},
+    config::{self, Config, LoadError},
     operations::Lifecycle,
     start_up::{self, Parts},
-    telemetry::{Chain, LogFormat, start_log},
+    telemetry::{Chain, LogFilter, LogFormat, metrics, start_log},
 };
 use tokio::{
     runtime::Runtime,
@@ -21,18 +31,82 @@ use tokio::{
 /// How long after the end of its grace period the process may hang on to its threads.
 const LAST_GASP: Duration = Duration::from_secs(1);
 
+/// Stands for standard input in the place of a file.
+const STANDARD_INPUT: &str = "-";
+
+/// The most that is read of standard input, in bytes. What is cut off there is reported as the fault that it causes.
+const LONGEST_INPUT: u64 = 64 << 20;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse_or_exit(std::env::args_os());
+    match arguments.command {
+        Command::Serve { config, log_filter } => {
+            serve_until_told(&config, &log_filter.unwrap_or(arguments.log_filter))
+        }
+        Command::Check(request) => check_and_report(&request),
+        Command::Schema => print(&format!("{:#}\n", config::json_schema()), ExitCode::SUCCESS),
+    }
+}
+
+fn serve_until_told(config: &Path, filter: &LogFilter) -> ExitCode {
     let format = if std::io::stdout().is_terminal() {
         LogFormat::Text
     } else {
         LogFormat::Json
     };
-    start_log(format, &arguments.log_filter);
-    let Command::Serve { config } = arguments.command;
-    match load(&config).and_then(serve) {
+    start_log(format, filter);
+    watch_for_strays();
+    match load(config).and_then(serve) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Fatal) => ExitCode::FAILURE,
+    }
+}
+
+/// The log stays off: it would stand between the findings.
+fn check_and_report(request: &Check) -> ExitCode {
+    let file = if request.config == Path::new(STANDARD_INPUT) {
+        Path::new("standard input")
+    } else {
+        &request.config
+    };
+    let findings = match read(&request.config) {
+        Ok(source) => match Runtime::new() {
+            Ok(runtime) => runtime.block_on(check::check(
+                file,
+                &source,
+                request.reach(),
+                std::env::vars_os(),
+                jiff::Timestamp::now(),
+            )),
+            Err(error) => Findings::unreadable(file, &error),
+        },
+        Err(error) => Findings::unreadable(file, &error),
+    };
+    let status = if findings.is_fine() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    };
+    print(&findings.report(request.format.into()), status)
+}
+
+fn read(file: &Path) -> io::Result<String> {
+    if file != Path::new(STANDARD_INPUT) {
+        return fs::read_to_string(file);
+    }
+    let mut source = String::new();
+    io::stdin()
+        .lock()
+        .take(LONGEST_INPUT)
+        .read_to_string(&mut source)?;
+    Ok(source)
+}
+
+/// Prints what a command was asked for. A reader who has gone away has read enough.
+fn print(text: &str, status: ExitCode) -> ExitCode {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        Ok(()) | Err(_) => status,
     }
 }
 
@@ -44,7 +118,7 @@ fn fatal(code: Code, error: &(dyn std::error::Error + 'static)) -> Fatal {
     Fatal
 }
 
-fn load(file: &std::path::Path) -> Result<Config, Fatal> {
+fn load(file: &Path) -> Result<Config, Fatal> {
     match Config::load(file) {
         Ok(loaded) => {
             for remark in &loaded.remarks {
@@ -71,12 +145,14 @@ fn serve(config: Config) -> Result<(), Fatal> {
     let runtime = Runtime::new().map_err(|error| fatal(Code::Internal, &error))?;
     let served = runtime.block_on(run(&runtime, config));
     runtime.shutdown_timeout(LAST_GASP);
+    end_all_strays();
     served
 }
 
 async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
     let mut signals = Signals::listen()?;
     let lifecycle = Lifecycle::new(runtime.handle().clone());
+    observe_calls(&metrics().neighbours);
     // Dropped half-way, the start takes the adapters that it has asked along.
     let started = tokio::select! {
         started = start(&config, &lifecycle) => started?,
@@ -95,7 +171,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
         operations: parts.operations,
         lifecycle: lifecycle.clone(),
         credentials: config.broker.credentials,
-        request_budget: config.broker.timings.request_budget,
+        timings: config.broker.timings,
         error_detail: config.broker.error_detail,
         instance_fetching: config.broker.instance_fetching,
         organization_and_space: config.broker.organization_and_space,
@@ -139,7 +215,7 @@ struct Started {
 
 async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let mut parts = start_up::start(config, environment, lifecycle)
+    let mut parts = Box::pin(start_up::start(config, environment, lifecycle))
         .await
         .map_err(|faults| {
             for fault in faults {
@@ -147,7 +223,7 @@ async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal>
             }
             Fatal
         })?;
-    let tls = parts.tls.take();
+    let tls = parts.tls.take().map(|tls| tls.config);
     let scheme = if tls.is_some() { "https" } else { "http" };
     let server =
         Server::listen(config.broker.listen, tls).map_err(|error| fatal(Code::Listen, &error))?;

@@ -2,16 +2,14 @@
 
 use odb_platform::{
     cloud_controller::{CloudController, CloudControllerError},
-    http::{Call, Limits, Trust},
-    uaa::{Grant, Token, TokenSource},
+    http::{Call, Limits},
+    uaa::{ClientAdministration, Grant, Token, TokenSource},
 };
 
-use super::{Checked, StartUpFault};
+use super::{Checked, StartUpFault, instance_clients, trust};
 use crate::{
     code::Code,
-    config::{
-        CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials, Verification,
-    },
+    config::{CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials},
 };
 
 /// What lets somebody read everything at the Cloud Controller (`spec/contracts/platform-apis.md` §1.4).
@@ -21,8 +19,11 @@ const SEES_ALL: [&str; 3] = [
     "cloud_controller.global_auditor",
 ];
 
+/// The Cloud Controller, and who administers the clients of its UAA; a user does not.
+pub(super) type Foundation = (CloudController, Option<ClientAdministration>);
+
 /// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are told.
-pub(super) async fn check(config: &Config) -> Checked<Option<CloudController>> {
+pub(super) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     let Some(cf) = &config.cloud_foundry else {
         tracing::warn!(
             "`broker.disable_cf_startup_checks` is set and there is no `cf`: plans that are gone from the configuration are not \
@@ -30,14 +31,14 @@ pub(super) async fn check(config: &Config) -> Checked<Option<CloudController>> {
         );
         return Ok(None);
     };
-    let (client, tokens) = connect(cf)?;
+    let (client, clients, tokens) = connect(cf)?;
     if cf.checks == CloudFoundryChecks::Skipped {
         tracing::warn!(
-            url = cf.url,
+            url = %cf.url,
             "`broker.disable_cf_startup_checks` is set: the Cloud Controller is used unseen, and plans that are gone from the \
              configuration are not noticed"
         );
-        return Ok(Some(client));
+        return Ok(Some((client, clients)));
     }
     let call = Call::within(config.broker.timings.start_up);
     let (versions, token) = tokio::join!(client.api_versions(&call), tokens.token(&call));
@@ -58,7 +59,10 @@ pub(super) async fn check(config: &Config) -> Checked<Option<CloudController>> {
         }),
     }
     match token {
-        Ok(token) => remark_blind_counting(&token, &config.offering),
+        Ok(token) => {
+            remark_blind_counting(&token, &config.offering);
+            faults.extend(instance_clients::check_rights(cf, &token));
+        }
         Err(source) => faults.push(StartUpFault::CloudControllerToken {
             url: cf.uaa_url.clone(),
             source,
@@ -83,27 +87,19 @@ pub(super) async fn check(config: &Config) -> Checked<Option<CloudController>> {
             "the Cloud Controller knows us"
         );
     }
-    Ok(Some(client))
+    Ok(Some((client, clients)))
 }
 
-fn connect(cf: &CloudFoundry) -> Checked<(CloudController, TokenSource)> {
-    let trust = match (&cf.root_ca_cert, cf.verification) {
-        (_, Verification::Off) => {
-            tracing::warn!(
-                "`broker.disable_ssl_cert_verification` is set: whoever stands between us and the Cloud Controller reads \
-                 our credentials; give `cf.root_ca_cert` instead"
-            );
-            Trust::unverified()
-        }
-        (Some(pem), Verification::On) => Trust::system_and(pem),
-        (None, Verification::On) => Trust::system(),
-    };
-    let trust = trust.map_err(|source| {
-        vec![StartUpFault::Trust {
-            key: "cf.root_ca_cert",
-            source,
-        }]
-    })?;
+fn connect(
+    cf: &CloudFoundry,
+) -> Checked<(CloudController, Option<ClientAdministration>, TokenSource)> {
+    let trust = trust::of_a_platform(
+        "cf.root_ca_cert",
+        cf.root_ca_cert.as_deref(),
+        cf.verification,
+        "`broker.disable_ssl_cert_verification` or `cf.disable_ssl_cert_verification`",
+        "the Cloud Controller or its UAA",
+    )?;
     let grant = match &cf.credentials {
         PlatformCredentials::Client {
             client_id,
@@ -118,11 +114,24 @@ fn connect(cf: &CloudFoundry) -> Checked<(CloudController, TokenSource)> {
         },
     };
     let unusable = |key| move |source| vec![StartUpFault::Address { key, source }];
-    let tokens = TokenSource::connect(&cf.uaa_url, &trust, grant, Limits::default())
+    let tokens = TokenSource::connect(cf.uaa_url.as_written(), &trust, grant, Limits::default())
         .map_err(unusable("cf.uaa.url"))?;
-    let client = CloudController::connect(&cf.url, &trust, tokens.clone(), Limits::default())
-        .map_err(unusable("cf.url"))?;
-    Ok((client, tokens))
+    let client = CloudController::connect(
+        cf.url.as_written(),
+        &trust,
+        tokens.clone(),
+        Limits::default(),
+    )
+    .map_err(unusable("cf.url"))?;
+    let clients = match &cf.credentials {
+        PlatformCredentials::Client { .. } => {
+            let (url, tokens) = (cf.uaa_url.as_written(), tokens.clone());
+            let clients = ClientAdministration::connect(url, &trust, tokens, Limits::default());
+            Some(clients.map_err(unusable("cf.uaa.url"))?)
+        }
+        PlatformCredentials::User { .. } => None,
+    };
+    Ok((client, clients, tokens))
 }
 
 /// Whoever may not look into all spaces counts too little, and is not told so by the Cloud Controller.

@@ -2,10 +2,10 @@
 
 use odb_platform::{
     director::{ConnectError, Credentials, Director, DirectorError},
-    http::{Call, Limits, Trust},
+    http::{Call, Limits},
 };
 
-use super::{Checked, StartUpFault, director_version};
+use super::{Checked, StartUpFault, director_version, trust};
 use crate::{
     code::Code,
     config::{Bosh, Config, DirectorCredentials},
@@ -60,16 +60,7 @@ pub(super) async fn check(config: &Config) -> Checked<Director> {
 }
 
 async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
-    let trust = match &bosh.root_ca_cert {
-        Some(pem) => Trust::only(pem),
-        None => Trust::system(),
-    };
-    let trust = trust.map_err(|source| {
-        vec![StartUpFault::Trust {
-            key: "bosh.root_ca_cert",
-            source,
-        }]
-    })?;
+    let trust = trust::of_the_director("bosh.root_ca_cert", bosh.root_ca_cert.as_deref())?;
     let credentials = match &bosh.credentials {
         DirectorCredentials::Basic { username, password } => Credentials::Basic {
             username: username.clone(),
@@ -83,12 +74,18 @@ async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
             client_secret: client_secret.clone(),
         },
     };
-    Director::connect(call, &bosh.url, &trust, credentials, Limits::default())
-        .await
-        .map_err(|source: ConnectError| {
-            vec![StartUpFault::Director {
-                url: bosh.url.clone(),
-                source,
-            }]
-        })
+    Director::connect(
+        call,
+        bosh.url.as_written(),
+        &trust,
+        credentials,
+        Limits::default(),
+    )
+    .await
+    .map_err(|source: ConnectError| {
+        vec![StartUpFault::Director {
+            url: bosh.url.clone(),
+            source,
+        }]
+    })
 }

@@ -6,19 +6,24 @@ use crate::config::Offering;
 
 /// What brokers like this one have always asked for. Stemcell 3262 came with it.
 const OLDEST: Needed = Needed {
-    release: 257,
+    releases: &[(257, 0)],
     what: "orders",
 };
 const OLDEST_STEMCELL: u64 = 3262;
 /// The first release that joins tasks by a context id, which is how the steps of an operation find each other.
 const WITH_LIFECYCLE_ERRANDS: Needed = Needed {
-    release: 261,
+    releases: &[(261, 0)],
     what: "the lifecycle errands of a plan",
 };
 /// The first release that runs errands on the instances of the service.
 const WITH_COLOCATED_ERRANDS: Needed = Needed {
-    release: 263,
+    releases: &[(263, 0)],
     what: "the lifecycle errands of a plan that run on chosen `instances`",
+};
+/// The first releases that give addresses of links to outsiders; both lines got it.
+const WITH_DNS_BINDINGS: Needed = Needed {
+    releases: &[(266, 12), (267, 6)],
+    what: "the plans with `binding_with_dns`",
 };
 
 /// What is wrong with a Director's version.
@@ -38,7 +43,7 @@ pub enum DirectorVersionFault {
         /// The version as the Director tells it.
         version: String,
         /// The release that is needed.
-        needed: u64,
+        needed: String,
         /// What needs it.
         what: &'static str,
     },
@@ -47,16 +52,51 @@ pub enum DirectorVersionFault {
 /// A version, by how the Director's releases were numbered at the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DirectorVersion {
-    /// The number of the BOSH release. 0 in a Director that was built from its sources.
-    Release(u64),
+    /// The first two numbers of the BOSH release. 0 in a Director that was built from its sources.
+    Release(u64, u64),
     /// The number of the stemcells that came with it, until 2016.
     Stemcell(u64),
 }
 
 #[derive(Clone, Copy)]
 struct Needed {
-    release: u64,
+    /// The first release that will do of each line that has one, the newest line last. Every later line will do.
+    releases: &'static [(u64, u64)],
     what: &'static str,
+}
+
+impl Needed {
+    fn is_met_by(self, major: u64, minor: u64) -> bool {
+        let of_line = self.releases.iter().find(|(line, _)| *line == major);
+        match (of_line, self.releases.last()) {
+            (Some((_, first)), _) => minor >= *first,
+            (None, Some((newest, _))) => major > *newest,
+            (None, None) => true,
+        }
+    }
+
+    fn is_the_oldest(self) -> bool {
+        self.releases == OLDEST.releases
+    }
+
+    /// `263`, or `266.12 (of 267: 267.6)`.
+    fn told(self) -> String {
+        let release = |(major, minor): &(u64, u64)| match minor {
+            0 => major.to_string(),
+            minor => format!("{major}.{minor}"),
+        };
+        match self.releases {
+            [] => String::new(),
+            [first] => release(first),
+            [first, later @ ..] => {
+                let later: Vec<_> = later
+                    .iter()
+                    .map(|line| format!("of {}: {}", line.0, release(line)))
+                    .collect();
+                format!("{} ({})", release(first), later.join(", "))
+            }
+        }
+    }
 }
 
 /// Whether a Director of this version can do what the offering needs.
@@ -67,8 +107,8 @@ pub(super) fn check(version: &str, offering: &Offering) -> Result<(), DirectorVe
 /// Whether a Director of this version joins tasks by a context id. One that was built from its sources is taken to.
 pub(super) fn joins_tasks(version: &str) -> bool {
     match read(version) {
-        Some(DirectorVersion::Release(release)) => {
-            release == 0 || release >= WITH_LIFECYCLE_ERRANDS.release
+        Some(DirectorVersion::Release(major, minor)) => {
+            major == 0 || WITH_LIFECYCLE_ERRANDS.is_met_by(major, minor)
         }
         Some(DirectorVersion::Stemcell(_)) | None => false,
     }
@@ -80,7 +120,13 @@ fn needed(offering: &Offering) -> Needed {
         plans.flat_map(|errands| errands.post_deploy.iter().chain(&errands.pre_delete))
     };
     let is_colocated = |errand: &LifecycleErrand| !errand.instances.is_empty();
-    if errands().any(is_colocated) {
+    if offering
+        .plans
+        .iter()
+        .any(|plan| !plan.dns_bindings.is_empty())
+    {
+        WITH_DNS_BINDINGS
+    } else if errands().any(is_colocated) {
         WITH_COLOCATED_ERRANDS
     } else if errands().next().is_some() {
         WITH_LIFECYCLE_ERRANDS
@@ -91,13 +137,13 @@ fn needed(offering: &Offering) -> Needed {
 
 fn compare(version: &str, needed: Needed) -> Result<(), DirectorVersionFault> {
     let fine = match read(version) {
-        Some(DirectorVersion::Release(release)) => {
+        Some(DirectorVersion::Release(major, minor)) => {
             // A Director built from its sources may be as new as can be, and cannot prove it.
-            let is_unnumbered = release == 0 && needed.release == OLDEST.release;
-            is_unnumbered || release >= needed.release
+            let is_unnumbered = major == 0 && needed.is_the_oldest();
+            is_unnumbered || needed.is_met_by(major, minor)
         }
         Some(DirectorVersion::Stemcell(stemcell)) => {
-            needed.release == OLDEST.release && stemcell >= OLDEST_STEMCELL
+            needed.is_the_oldest() && stemcell >= OLDEST_STEMCELL
         }
         None => {
             return Err(DirectorVersionFault::Unreadable {
@@ -110,7 +156,7 @@ fn compare(version: &str, needed: Needed) -> Result<(), DirectorVersionFault> {
     } else {
         Err(DirectorVersionFault::TooOld {
             version: version.to_owned(),
-            needed: needed.release,
+            needed: needed.told(),
             what: needed.what,
         })
     }
@@ -122,7 +168,7 @@ fn read(version: &str) -> Option<DirectorVersion> {
     let core = word.split(['-', '+']).next()?;
     let numbers: Option<Vec<u64>> = core.split('.').map(number).collect();
     match numbers?.as_slice() {
-        [release, _] | [release, _, _] => Some(DirectorVersion::Release(*release)),
+        [major, minor] | [major, minor, _] => Some(DirectorVersion::Release(*major, *minor)),
         [_, stemcell, _, _] => Some(DirectorVersion::Stemcell(*stemcell)),
         _ => None,
     }
@@ -143,25 +189,50 @@ mod tests {
 
     #[test]
     fn what_is_configured_decides_how_new_a_director_has_to_be() {
-        for (version, orders, errands, colocated) in [
-            ("277.3.0 (3604d808)", true, true, true),
-            ("282.0.4 (00000000)", true, true, true),
-            ("263.0.0 (00000000)", true, true, true),
-            ("262.9.9 (00000000)", true, true, false),
-            ("261.0 (00000000)", true, true, false),
-            ("260.1.0", true, false, false),
-            ("1.3262.0.0 (00000000)", true, false, false),
-            ("1.3421.11.0 (00000000)", true, false, false),
-            ("1.3261.9.0 (00000000)", false, false, false),
-            ("256.0.0 (00000000)", false, false, false),
-            ("1.0", false, false, false),
-            ("269.0.0+dev.3 (00000000)", true, true, true),
-            ("0.0.0 (unknown)", true, false, false),
+        for (version, enough) in [
+            ("277.3.0 (3604d808)", [true, true, true, true]),
+            ("282.0.4 (00000000)", [true, true, true, true]),
+            ("268.0.0 (00000000)", [true, true, true, true]),
+            ("267.6.0 (00000000)", [true, true, true, true]),
+            ("267.5.9 (00000000)", [true, true, true, false]),
+            ("267.0 (00000000)", [true, true, true, false]),
+            ("266.12.0 (00000000)", [true, true, true, true]),
+            ("266.11.9 (00000000)", [true, true, true, false]),
+            ("265.99.0 (00000000)", [true, true, true, false]),
+            ("263.0.0 (00000000)", [true, true, true, false]),
+            ("262.9.9 (00000000)", [true, true, false, false]),
+            ("261.0 (00000000)", [true, true, false, false]),
+            ("260.1.0", [true, false, false, false]),
+            ("1.3262.0.0 (00000000)", [true, false, false, false]),
+            ("1.3421.11.0 (00000000)", [true, false, false, false]),
+            ("1.3261.9.0 (00000000)", [false, false, false, false]),
+            ("256.0.0 (00000000)", [false, false, false, false]),
+            ("1.0", [false, false, false, false]),
+            ("269.0.0+dev.3 (00000000)", [true, true, true, true]),
+            ("0.0.0 (unknown)", [true, false, false, false]),
         ] {
-            let found = [OLDEST, WITH_LIFECYCLE_ERRANDS, WITH_COLOCATED_ERRANDS]
-                .map(|needed| is_enough(version, needed));
-            assert_eq!(found, [orders, errands, colocated], "{version}");
+            let found = [
+                OLDEST,
+                WITH_LIFECYCLE_ERRANDS,
+                WITH_COLOCATED_ERRANDS,
+                WITH_DNS_BINDINGS,
+            ]
+            .map(|needed| is_enough(version, needed));
+            assert_eq!(found, enough, "{version}");
         }
+    }
+
+    #[test]
+    fn what_is_needed_is_told_for_each_line_of_releases() {
+        let told = |version: &str, needed| compare(version, needed).unwrap_err().to_string();
+        assert_eq!(
+            told("260.5.0", WITH_LIFECYCLE_ERRANDS),
+            "its version is `260.5.0`, but the lifecycle errands of a plan need 261 or newer"
+        );
+        assert_eq!(
+            told("267.5.0", WITH_DNS_BINDINGS),
+            "its version is `267.5.0`, but the plans with `binding_with_dns` need 266.12 (of 267: 267.6) or newer"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use odb_platform::{
     cloud_controller::CloudControllerError,
+    credhub::{ConnectCredHubError, CredHubError},
     director::{ConnectError, DirectorError},
     http::{ClientError, StatusCode, TrustError},
     service_instances_api::ServiceInstancesApiSetUpError,
@@ -9,7 +10,7 @@ use odb_platform::{
 };
 
 use super::{DirectorVersionFault, SchemasFault};
-use crate::{api::CertificateError, code::Code};
+use crate::{api::CertificateError, code::Code, config::Address};
 
 /// Something that has to be put right before the broker can run.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,15 @@ use crate::{api::CertificateError, code::Code};
 pub enum StartUpFault {
     #[error("`{key}` holds no usable certificate; give one or more in PEM form, or leave it out")]
     Trust {
+        key: &'static str,
+        #[source]
+        source: TrustError,
+    },
+    #[error(
+        "there is no `{key}`, and the operating system trusts nobody; give the certificate of the authority there, or to the \
+         operating system (BOSH: `trusted_certs`)"
+    )]
+    NoSystemStore {
         key: &'static str,
         #[source]
         source: TrustError,
@@ -34,23 +44,59 @@ pub enum StartUpFault {
          here"
     )]
     Director {
-        url: String,
+        url: Address,
         #[source]
         source: ConnectError,
     },
     #[error("could not authenticate to the Director at `{url}`; check `bosh.authentication`")]
     DirectorIdentity {
-        url: String,
+        url: Address,
         #[source]
         source: DirectorError,
     },
     #[error("the Director at `{url}` does not know us; check `bosh.authentication`")]
-    DirectorCredentials { url: String },
+    DirectorCredentials { url: Address },
     #[error("the Director at `{url}` cannot do what is configured; upgrade it, or leave that out")]
     DirectorVersion {
-        url: String,
+        url: Address,
         #[source]
         source: DirectorVersionFault,
+    },
+    #[error(
+        "could not get to know the Director's CredHub at `{url}`; check `bosh_credhub.url`, `bosh_credhub.root_ca_cert` and \
+         that it can be reached from here, or unset `broker.enable_secure_manifests`"
+    )]
+    CredHub {
+        url: Address,
+        #[source]
+        source: ConnectCredHubError,
+    },
+    #[error(
+        "could not get to know the runtime CredHub at `{url}`; check `credhub.api_url`, `credhub.ca_cert` and that it can be \
+         reached from here"
+    )]
+    RuntimeCredHub {
+        url: Address,
+        #[source]
+        source: ConnectCredHubError,
+    },
+    #[error(
+        "the Director's CredHub at `{url}` does not let us in; check `bosh_credhub.authentication` and that its client has \
+         `credhub.read` and `credhub.write`"
+    )]
+    CredHubIdentity {
+        url: Address,
+        #[source]
+        source: CredHubError,
+    },
+    #[error(
+        "could not authenticate to the runtime CredHub at `{url}`; check `credhub.client_id`, `credhub.client_secret` and \
+         `credhub.internal_uaa_ca_cert`, and that the client has the authorities `credhub.read` and `credhub.write`"
+    )]
+    RuntimeCredHubIdentity {
+        url: Address,
+        #[source]
+        source: CredHubError,
     },
     #[error("`service_instances_api` cannot be used; check its `url` and `authentication`")]
     ServiceInstancesApi {
@@ -62,13 +108,13 @@ pub enum StartUpFault {
          reached from here"
     )]
     CloudController {
-        url: String,
+        url: Address,
         #[source]
         source: CloudControllerError,
     },
     #[error("the Cloud Controller at `{url}` is of no use; upgrade the foundation")]
     CloudControllerVersion {
-        url: String,
+        url: Address,
         #[source]
         source: CloudControllerError,
     },
@@ -77,16 +123,21 @@ pub enum StartUpFault {
          `cf.uaa.authentication`"
     )]
     CloudControllerToken {
-        url: String,
+        url: Address,
         #[source]
         source: TokenError,
     },
+    #[error(
+        "the UAA at `{url}` does not let us administer clients, which `cf.uaa.client_definition` needs; give whom \
+         `cf.uaa.authentication.client_credentials` names `clients.admin`, or `clients.read` and `clients.write`"
+    )]
+    ClientRights { url: Address },
     #[error(
         "could not ask the Cloud Controller at `{url}` which plans have service instances; check that it works, and that \
          whom `cf.uaa.authentication` names has the right `cloud_controller.admin` or `cloud_controller.admin_read_only`"
     )]
     CloudControllerPlans {
-        url: String,
+        url: Address,
         #[source]
         source: CloudControllerError,
     },
@@ -108,12 +159,39 @@ pub enum StartUpFault {
 }
 
 impl StartUpFault {
+    /// The key of the configuration to look at first.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Trust { key, .. }
+            | Self::NoSystemStore { key, .. }
+            | Self::Address { key, .. } => key,
+            Self::Director { .. } | Self::DirectorVersion { .. } => "bosh.url",
+            Self::DirectorIdentity { .. } | Self::DirectorCredentials { .. } => {
+                "bosh.authentication"
+            }
+            Self::ServiceInstancesApi { .. } => "service_instances_api.url",
+            Self::CloudController { .. } | Self::CloudControllerVersion { .. } => "cf.url",
+            Self::CloudControllerToken { .. } => "cf.uaa",
+            Self::CloudControllerPlans { .. } | Self::ClientRights { .. } => {
+                "cf.uaa.authentication"
+            }
+            Self::RuntimeCredHub { .. } => "credhub.api_url",
+            Self::RuntimeCredHubIdentity { .. } => "credhub",
+            Self::PlanInUse { .. } => "service_catalog.plans",
+            Self::Schemas(_) => "broker.enable_plan_schemas",
+            Self::CredHub { .. } => "bosh_credhub.url",
+            Self::CredHubIdentity { .. } => "bosh_credhub.authentication",
+            Self::Certificate { .. } => "broker.tls",
+        }
+    }
+
     /// The code under which it stands in the log.
     pub fn code(&self) -> Code {
         match self {
-            Self::Trust { .. } | Self::Address { .. } | Self::ServiceInstancesApi { .. } => {
-                Code::ConfigurationInvalid
-            }
+            Self::Trust { .. }
+            | Self::NoSystemStore { .. }
+            | Self::Address { .. }
+            | Self::ServiceInstancesApi { .. } => Code::ConfigurationInvalid,
             Self::DirectorCredentials { .. } => Code::DirectorCredentials,
             Self::Director { source, .. } => match source {
                 ConnectError::OtherAuthentication { .. } | ConnectError::Unusable => {
@@ -129,6 +207,17 @@ impl StartUpFault {
                 _ => Code::DirectorUnreachable,
             },
             Self::DirectorVersion { .. } => Code::DirectorTooOld,
+            Self::CredHub { .. } => Code::CredHubUnreachable,
+            Self::CredHubIdentity { source, .. } => match source {
+                CredHubError::NoToken { source, .. } if is_refusal(source) => {
+                    Code::CredHubCredentials
+                }
+                CredHubError::Refused {
+                    status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
+                    ..
+                } => Code::CredHubCredentials,
+                _ => Code::CredHubUnreachable,
+            },
             Self::CloudControllerToken { source, .. } if is_refusal(source) => {
                 Code::CloudControllerCredentials
             }
@@ -142,6 +231,18 @@ impl StartUpFault {
             | Self::CloudControllerToken { .. }
             | Self::CloudControllerPlans { .. } => Code::CloudControllerUnreachable,
             Self::CloudControllerVersion { .. } => Code::CloudControllerTooOld,
+            Self::RuntimeCredHub { .. } => Code::RuntimeCredHubUnreachable,
+            Self::RuntimeCredHubIdentity { source, .. } => match source {
+                CredHubError::NoToken { source, .. } if is_refusal(source) => {
+                    Code::RuntimeCredHubCredentials
+                }
+                CredHubError::Refused {
+                    status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
+                    ..
+                } => Code::RuntimeCredHubCredentials,
+                _ => Code::RuntimeCredHubUnreachable,
+            },
+            Self::ClientRights { .. } => Code::ClientRights,
             Self::PlanInUse { .. } => Code::PlanInUse,
             Self::Schemas(_) => Code::PlanSchemas,
             Self::Certificate { .. } => Code::Certificate,

@@ -2,13 +2,13 @@
 
 use odb_platform::{
     cloud_controller::CloudController,
-    http::{Call, Limits, Trust},
+    http::{Call, Limits},
     service_instances_api::ServiceInstancesApi,
 };
 
-use super::{Checked, StartUpFault};
+use super::{Checked, StartUpFault, trust};
 use crate::{
-    config::{CloudFoundryChecks, Config, Verification},
+    config::{CloudFoundryChecks, Config},
     operations::{CloudControllerSource, InstanceSource, Operations},
     telemetry::Chain,
 };
@@ -51,25 +51,21 @@ pub(super) fn service_instances_api(config: &Config) -> Checked<Option<ServiceIn
     let Some(api) = &config.service_instances_api else {
         return Ok(None);
     };
-    let trust = match (&api.root_ca_cert, api.verification) {
-        (_, Verification::Off) => {
-            tracing::warn!(
-                "`service_instances_api.disable_ssl_cert_verification` is set: whoever stands between us and that API reads \
-                 our credentials and decides what is counted; give `service_instances_api.root_ca_cert` instead"
-            );
-            Trust::unverified()
-        }
-        (Some(pem), Verification::On) => Trust::system_and(pem),
-        (None, Verification::On) => Trust::system(),
-    };
-    let trust = trust.map_err(|source| {
-        vec![StartUpFault::Trust {
-            key: "service_instances_api.root_ca_cert",
-            source,
-        }]
-    })?;
+    let trust = trust::of_a_platform(
+        "service_instances_api.root_ca_cert",
+        api.root_ca_cert.as_deref(),
+        api.verification,
+        "`service_instances_api.disable_ssl_cert_verification`",
+        "the service instances API",
+    )?;
     let limits = Limits::default();
-    ServiceInstancesApi::connect(&api.url, &trust, &api.username, &api.password, limits)
-        .map(Some)
-        .map_err(|source| vec![StartUpFault::ServiceInstancesApi { source }])
+    ServiceInstancesApi::connect(
+        api.url.as_written(),
+        &trust,
+        &api.username,
+        &api.password,
+        limits,
+    )
+    .map(Some)
+    .map_err(|source| vec![StartUpFault::ServiceInstancesApi { source }])
 }

@@ -4,35 +4,49 @@
 //! | file | checks |
 //! | --- | --- |
 //! | `director`, `director_version` | that the Director answers, knows us and is new enough |
+//! | `bosh_credhub` | that the Director's CredHub answers and knows us, where secure manifests are on |
 //! | `config_rights` | whether we may read and write BOSH configs, and what shrinks if not |
 //! | `cloud_controller` | that the Cloud Controller answers, knows us, is new enough and has no plan that we no longer offer |
+//! | `runtime_credhub` | that the CredHub of applications answers and knows us |
+//! | `instance_clients` | that we may administer the UAA clients of service instances, where they are defined |
 //! | `instance_source` | who knows the service instances; does not keep the broker from starting when nobody answers |
 //! | `schemas` | that the adapter describes the parameters of each plan, where it has to |
-//! | `certificate` | the broker's own certificate and key |
+//! | `certificate` | the broker's own certificate and key, whose end is watched |
+//! | `trust` | whose certificates are believed |
 //! | `fault` | everything that may be wrong |
+//! | `usage` | begins to tell collectors of telemetry what is there |
 //! | `resume` | picks up what an earlier process left in progress |
 //!
 //! The configuration has been checked before, the adapter's executable included.
 
+mod bosh_credhub;
 mod certificate;
 mod cloud_controller;
 mod config_rights;
 mod director;
 mod director_version;
 mod fault;
+mod instance_clients;
 mod instance_source;
 mod resume;
+mod runtime_credhub;
 mod schemas;
+mod trust;
+mod usage;
 
 use std::ffi::OsString;
 
-use rustls::ServerConfig;
+use odb_platform::{
+    credhub::CredHub, director::Director, service_instances_api::ServiceInstancesApi,
+};
 
 use crate::{
     adapter::ServiceAdapter,
-    bosh::Instances,
+    api::OwnTls,
+    bosh::{Instances, Surroundings},
     config::{AdapterForm, Config},
-    operations::{Lifecycle, Operations},
+    offering::Schemas,
+    operations::{BindingSettings, Lifecycle, Operations, SecureBindings},
 };
 
 pub use director_version::DirectorVersionFault;
@@ -48,11 +62,96 @@ pub struct Parts {
     /// What it is done with.
     pub instances: Instances,
     /// Certificate and key; plain HTTP without.
-    pub tls: Option<ServerConfig>,
+    pub tls: Option<OwnTls>,
 }
 
 /// What a check gives, or everything that it found wrong.
 type Checked<T> = Result<T, Vec<StartUpFault>>;
+
+/// What the checks of all neighbours give.
+struct Neighbours {
+    director: Director,
+    credhub: Option<CredHub>,
+    foundation: Option<cloud_controller::Foundation>,
+    secure_bindings: Option<SecureBindings>,
+    schemas: Schemas,
+    tls: Option<OwnTls>,
+    api: Option<ServiceInstancesApi>,
+}
+
+/// Checks all neighbours as a start does, and tells everything that is wrong.
+pub async fn examine(
+    config: &Config,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<StartUpFault> {
+    let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
+    check_neighbours(config, &adapter)
+        .await
+        .err()
+        .unwrap_or_default()
+}
+
+/// Asks the adapter for its schemas as a start does, and tells everything that is wrong.
+pub async fn examine_adapter(
+    config: &Config,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<StartUpFault> {
+    let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
+    schemas::check(config, &adapter)
+        .await
+        .err()
+        .unwrap_or_default()
+}
+
+async fn check_neighbours(config: &Config, adapter: &ServiceAdapter) -> Checked<Neighbours> {
+    let (director, credhub, cloud_controller, secure_bindings, schemas) = tokio::join!(
+        director::check(config),
+        bosh_credhub::check(config),
+        cloud_controller::check(config),
+        runtime_credhub::check(config),
+        schemas::check(config, adapter)
+    );
+
+    // Every check has run; each may have found several faults.
+    let mut faults = Vec::new();
+    let director = passed(director, &mut faults);
+    let credhub = passed(credhub, &mut faults);
+    let cloud_controller = passed(cloud_controller, &mut faults);
+    let secure_bindings = passed(secure_bindings, &mut faults);
+    let schemas = passed(schemas, &mut faults);
+    let tls = passed(certificate::check(&config.broker), &mut faults);
+    let api = passed(instance_source::service_instances_api(config), &mut faults);
+    let (
+        Some(director),
+        Some(credhub),
+        Some(cloud_controller),
+        Some(secure_bindings),
+        Some(schemas),
+        Some(tls),
+        Some(api),
+    ) = (
+        director,
+        credhub,
+        cloud_controller,
+        secure_bindings,
+        schemas,
+        tls,
+        api,
+    )
+    else {
+        return Err(faults);
+    };
+    bosh_credhub::compare(config, &director).await;
+    Ok(Neighbours {
+        director,
+        credhub,
+        foundation: cloud_controller,
+        secure_bindings,
+        schemas,
+        tls,
+        api,
+    })
+}
 
 /// Checks all neighbours and puts the parts together.
 pub async fn start(
@@ -65,25 +164,20 @@ pub async fn start(
         &config.broker.timings,
         environment.into_iter(),
     );
-    let (director, cloud_controller, schemas) = tokio::join!(
-        director::check(config),
-        cloud_controller::check(config),
-        schemas::check(config, &adapter)
-    );
-
-    // Every check has run; each may have found several faults.
-    let mut faults = Vec::new();
-    let director = passed(director, &mut faults);
-    let cloud_controller = passed(cloud_controller, &mut faults);
-    let schemas = passed(schemas, &mut faults);
-    let tls = passed(certificate::check(&config.broker), &mut faults);
-    let api = passed(instance_source::service_instances_api(config), &mut faults);
-    let (Some(director), Some(cloud_controller), Some(schemas), Some(tls), Some(api)) =
-        (director, cloud_controller, schemas, tls, api)
-    else {
-        return Err(faults);
-    };
-
+    let Neighbours {
+        director,
+        credhub,
+        foundation,
+        secure_bindings,
+        schemas,
+        tls,
+        api,
+    } = check_neighbours(config, &adapter).await?;
+    if let Some(tls) = &tls {
+        certificate::watch(tls, lifecycle);
+    }
+    let (cloud_controller, clients) = foundation.unzip();
+    let clients = instance_clients::of(config, clients.flatten());
     let source = instance_source::of(config, cloud_controller, api);
     if config.adapter.form == AdapterForm::Arguments {
         tracing::warn!(
@@ -94,17 +188,27 @@ pub async fn start(
     let configs = config_rights::of(&director, &config.broker).await;
     let instances = Instances::new(
         config,
-        configs,
-        director,
-        adapter,
+        Surroundings {
+            director,
+            configs,
+            credhub,
+            clients,
+            adapter,
+        },
         lifecycle.runtime().clone(),
         lifecycle.stopping(),
     );
+    usage::report(config, source.as_ref(), &instances, lifecycle);
     let operations = Operations::new(
         instances.clone(),
         config.offering.clone(),
         schemas,
         source,
+        BindingSettings {
+            secure: secure_bindings,
+            backup_agents: config.broker.backup_agent_bindings,
+        },
+        lifecycle.clone(),
         config.broker.timings,
     );
     instance_source::prepare(config, &operations).await;

@@ -9,7 +9,7 @@ use crate::{
 /// Picks up what an earlier process left in progress. While it cannot be looked up the broker serves all the same, and
 /// looks again.
 pub async fn resume(instances: &Instances, lifecycle: &Lifecycle, timings: Timings) {
-    if try_to_resume(instances, timings).await {
+    if try_to_resume(instances, &timings).await {
         return;
     }
     let (instances, stopping) = (instances.clone(), lifecycle.stopping());
@@ -17,7 +17,7 @@ pub async fn resume(instances: &Instances, lifecycle: &Lifecycle, timings: Timin
         let again = async {
             loop {
                 tokio::time::sleep(timings.longest_retry).await;
-                if try_to_resume(&instances, timings).await {
+                if try_to_resume(&instances, &timings).await {
                     return;
                 }
             }
@@ -26,7 +26,7 @@ pub async fn resume(instances: &Instances, lifecycle: &Lifecycle, timings: Timin
     });
 }
 
-async fn try_to_resume(instances: &Instances, timings: Timings) -> bool {
+async fn try_to_resume(instances: &Instances, timings: &Timings) -> bool {
     match instances.resume(&Call::within(timings.start_up)).await {
         Ok(0) => true,
         Ok(count) => {

@@ -1,0 +1,44 @@
+//! The UAA clients of service instances: that we may administer them, where they are defined.
+
+use odb_platform::uaa::{ClientAdministration, ClientRights, Token};
+
+use super::StartUpFault;
+use crate::{
+    code::Code,
+    config::{ClientDefinition, CloudFoundry, Config},
+    instance_clients::InstanceClients,
+};
+
+/// Whether the token allows what the definition needs. Without a definition nothing is needed.
+pub(super) fn check_rights(cf: &CloudFoundry, token: &Token) -> Option<StartUpFault> {
+    let definition = cf.client_definition.as_ref()?;
+    match ClientRights::of(token) {
+        ClientRights::All | ClientRights::Unknown => None,
+        ClientRights::Lacking => Some(StartUpFault::ClientRights {
+            url: cf.uaa_url.clone(),
+        }),
+        ClientRights::Limited => {
+            remark_limits(definition);
+            None
+        }
+    }
+}
+
+/// The clients of service instances.
+pub(super) fn of(config: &Config, administration: Option<ClientAdministration>) -> InstanceClients {
+    let cf = config.cloud_foundry.as_ref();
+    let definition = cf.and_then(|cf| cf.client_definition.clone());
+    InstanceClients::new(administration, definition, config.offering.id.clone())
+}
+
+/// Who may write clients and not administer them cannot give away what it has not (`spec/contracts/platform-apis.md` §1.5).
+fn remark_limits(definition: &ClientDefinition) {
+    let gives_rights = !definition.authorities.is_empty() || !definition.scopes.is_empty();
+    if gives_rights || definition.has_grant("password") {
+        tracing::warn!(
+            code = %Code::ClientRights,
+            "whom `cf.uaa.authentication` names has `clients.write` and not `clients.admin`, so that the UAA refuses authorities, \
+             the grant `password` and scopes that it has not itself in `cf.uaa.client_definition`; give it `clients.admin`"
+        );
+    }
+}

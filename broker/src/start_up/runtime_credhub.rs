@@ -1,0 +1,106 @@
+//! The CredHub of applications: that it answers and knows us.
+
+use std::time::Duration;
+
+use odb_platform::{
+    credhub::{ConnectCredHubError, CredHub, CredHubClient, CredHubError},
+    http::{Call, Limits, TransportError, Trust},
+};
+use tokio::time::sleep;
+
+use super::{Checked, StartUpFault, trust};
+use crate::{
+    config::{Config, RuntimeCredHub},
+    operations::SecureBindings,
+};
+
+/// A name that BOSH DNS is to give may come a little later than the broker, which the Go broker waits for as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(16);
+const PAUSES: u32 = 10;
+
+/// Connects to the runtime CredHub, if there is one.
+pub(super) async fn check(config: &Config) -> Checked<Option<SecureBindings>> {
+    let Some(section) = &config.runtime_credhub else {
+        return Ok(None);
+    };
+    let trust = trust_of(section)?;
+    let call = Call::within(config.broker.timings.start_up);
+    let url = || section.url.clone();
+    let credhub = connect(section, &trust, &call)
+        .await
+        .map_err(|source| vec![StartUpFault::RuntimeCredHub { url: url(), source }])?;
+    let version = credhub
+        .version(&call)
+        .await
+        .map_err(|source| vec![StartUpFault::RuntimeCredHubIdentity { url: url(), source }])?;
+    tracing::info!(%version, "the runtime CredHub knows us");
+    Ok(Some(SecureBindings::new(credhub)))
+}
+
+async fn connect(
+    section: &RuntimeCredHub,
+    trust: &Trust,
+    call: &Call,
+) -> Result<CredHub, ConnectCredHubError> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 0..PAUSES {
+        match attempt(section, trust, call).await {
+            Err(error) if is_out_of_reach(&error) && pause < call.deadline.remaining() => {
+                sleep(pause).await;
+                pause *= 2;
+            }
+            connected => return connected,
+        }
+    }
+    attempt(section, trust, call).await
+}
+
+async fn attempt(
+    section: &RuntimeCredHub,
+    trust: &Trust,
+    call: &Call,
+) -> Result<CredHub, ConnectCredHubError> {
+    let client = CredHubClient {
+        client_id: section.client_id.clone(),
+        client_secret: section.client_secret.clone(),
+    };
+    CredHub::connect(
+        call,
+        section.url.as_written(),
+        trust,
+        client,
+        Limits::default(),
+    )
+    .await
+}
+
+/// No connection came about: its name is not known yet, or it does not listen yet.
+fn is_out_of_reach(error: &ConnectCredHubError) -> bool {
+    matches!(
+        error,
+        ConnectCredHubError::Info(CredHubError::NoAnswer {
+            source: TransportError::NotConnected { .. },
+            ..
+        })
+    )
+}
+
+fn trust_of(section: &RuntimeCredHub) -> Checked<Trust> {
+    let authorities = [
+        ("credhub.ca_cert", &section.ca_cert),
+        ("credhub.internal_uaa_ca_cert", &section.uaa_ca_cert),
+    ];
+    let given = || {
+        authorities
+            .iter()
+            .filter_map(|(key, pem)| Some((*key, pem.as_deref()?)))
+    };
+    let unusable = |(key, pem)| trust::of_a_credhub(key, Some(pem)).err();
+    let faults: Vec<StartUpFault> = given().filter_map(unusable).flatten().collect();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let all: Vec<&str> = given().map(|(_, pem)| pem).collect();
+    let all = (!all.is_empty()).then(|| all.join("\n"));
+    trust::of_a_credhub("credhub.ca_cert", all.as_deref())
+}
