@@ -43,9 +43,12 @@ missing_packages() {
   done
 }
 
-# Debian keeps the programs of a PostgreSQL server off the PATH.
+# Debian keeps the programs of a PostgreSQL server off the PATH. What makes virtual environments is no program at all.
 has_command() {
-  command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
+  case $1 in
+    python3-venv) python3 -c "import ensurepip, venv" 2>/dev/null ;;
+    *) command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null ;;
+  esac
 }
 
 # We come for the program; the service that the package sets up is not ours to leave running.

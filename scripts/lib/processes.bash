@@ -73,7 +73,7 @@ kill_orphans() {
 kill_readers() {
   local arguments process
   for arguments in /proc/[0-9]*/cmdline; do
-    if [[ $(tr '\0' '\n' <"$arguments" 2>/dev/null | tail -n 1) == "$1" ]]; then
+    if [[ $({ tr '\0' '\n' <"$arguments" | tail -n 1; } 2>/dev/null) == "$1" ]]; then
       process=${arguments#/proc/}
       kill -TERM "${process%/cmdline}" 2>/dev/null || true
     fi

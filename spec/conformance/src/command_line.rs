@@ -1,0 +1,224 @@
+//! The command line of the conformance suite.
+
+use std::{fs, path::PathBuf, str::FromStr, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use clap::{ArgAction, Parser};
+use odb_conformance::suite::{Choice, Format, Selection, Settings, Target};
+use reqwest::{Certificate, Client, ClientBuilder};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use url::Url;
+use uuid::Uuid;
+
+/// Holds the password where no file does.
+pub(crate) const PASSWORD_VARIABLE: &str = "ODB_CONFORMANCE_PASSWORD";
+
+/// Shows whether a service broker keeps the Open Service Broker API 2.17.
+///
+/// Orders real service instances from the broker, and deletes them at the end, at Ctrl-C too. A second Ctrl-C ends it at
+/// once, and leaves them behind.
+///
+/// Exit status: 0 when no rule that binds is broken, 1 when one is, when something could not be deleted, when the run was
+/// stopped or when a report could not be written to its end, 2 when the command line, or a file that it names, is of no
+/// use: nothing was ordered then.
+#[derive(Debug, Parser)]
+#[command(name = "odb-conformance", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// Prints the rules that there are checks for, with level (M, S, O or - for advice), and does nothing else.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Where the broker is; the address may have a path.
+    #[arg(long, value_name = "URL", required_unless_present = "list")]
+    url: Option<Url>,
+    /// The user name of the broker.
+    #[arg(long, value_name = "NAME", required_unless_present = "list")]
+    username: Option<String>,
+    /// The file with the password; one newline at its end does not count. Without it the password is taken from
+    /// `ODB_CONFORMANCE_PASSWORD`.
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    /// The certificate authority of the broker, in PEM. Without it those of this machine are trusted.
+    #[arg(long, value_name = "FILE")]
+    ca_cert: Option<PathBuf>,
+    /// Trusts whoever answers: whoever is in between can read the password.
+    #[arg(long, conflicts_with = "ca_cert")]
+    insecure_skip_verify: bool,
+    /// What is announced as X-Broker-API-Version.
+    #[arg(long, value_name = "VERSION", default_value = "2.17")]
+    api_version: String,
+    /// The offering to order, by name; else the first in the catalog.
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// The plan to order, by name; else the first of the offering.
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
+    /// The plan to move to, by name; else the next of the offering.
+    #[arg(long, value_name = "NAME")]
+    other_plan: Option<String>,
+    /// Parameters of orders, a JSON object.
+    #[arg(long, value_name = "FILE")]
+    parameters: Option<PathBuf>,
+    /// Parameters of changes, a JSON object. Where the offering has one plan only, changes need them.
+    #[arg(long, value_name = "FILE")]
+    update_parameters: Option<PathBuf>,
+    /// Parameters of bindings, a JSON object.
+    #[arg(long, value_name = "FILE")]
+    bind_parameters: Option<PathBuf>,
+    /// The organization that orders; else one that does not exist.
+    #[arg(long, value_name = "GUID")]
+    organization: Option<String>,
+    /// The space that orders; else one that does not exist.
+    #[arg(long, value_name = "GUID")]
+    space: Option<String>,
+    /// Looks at these rules only: ids such as P-01, or a whole group such as P. Can be given several times.
+    #[arg(long, value_name = "RULE", value_delimiter = ',', action = ArgAction::Append)]
+    only: Vec<String>,
+    /// Leaves these rules out.
+    #[arg(long, value_name = "RULE", value_delimiter = ',', action = ArgAction::Append)]
+    skip: Vec<String>,
+    /// text, json or junit, to stdout or into a file. Can be given several times. Where none goes to stdout, the text does.
+    #[arg(long, value_name = "FORMAT[:FILE]", action = ArgAction::Append)]
+    pub(crate) report: Vec<ReportTo>,
+    /// How long the broker may take for an answer, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 65)]
+    request_timeout: u64,
+    /// How long an operation may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    operation_timeout: u64,
+    /// The pause between two polls where the broker does not say, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    poll_interval: u64,
+    /// How long the whole run may take, in seconds. What was made is deleted after that, too.
+    #[arg(long, value_name = "SECONDS", default_value_t = 4 * 3600)]
+    time_limit: u64,
+}
+
+/// A report, and where it goes.
+#[derive(Clone, Debug)]
+pub(crate) struct ReportTo {
+    pub(crate) format: Format,
+    /// Else to stdout.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Where the broker is, and as whom it is spoken to.
+    pub(crate) fn target(&self, password_variable: Option<String>) -> Result<Target> {
+        let url = self.url.clone().context("--url is missing")?;
+        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+            bail!("`{url}` is no address of HTTP; it begins with https:// or http://");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            bail!("the address has credentials in it; give --username and --password-file");
+        }
+        let password = self.password(password_variable)?;
+        Ok(Target {
+            url,
+            username: self.username.clone().context("--username is missing")?,
+            password,
+            api_version: self.api_version.clone(),
+            http: self.client(Client::builder())?,
+            title_case_http: self
+                .client(Client::builder().http1_only().http1_title_case_headers())?,
+        })
+    }
+
+    /// What is ordered, and how long things may take.
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        let guid =
+            |given: &Option<String>| given.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
+        Ok(Settings {
+            choice: Choice {
+                service: self.service.clone(),
+                plan: self.plan.clone(),
+                other_plan: self.other_plan.clone(),
+            },
+            parameters: object(self.parameters.as_ref())?,
+            update_parameters: object(self.update_parameters.as_ref())?,
+            bind_parameters: object(self.bind_parameters.as_ref())?,
+            organization: guid(&self.organization),
+            space: guid(&self.space),
+            operation_limit: Duration::from_secs(self.operation_timeout),
+            poll_interval: Duration::from_secs(self.poll_interval),
+        })
+    }
+
+    /// Which rules are looked at.
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        let selection = Selection {
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+        };
+        selection.check()?;
+        Ok(selection)
+    }
+
+    /// How long the whole run may take.
+    pub(crate) fn time_limit(&self) -> Duration {
+        Duration::from_secs(self.time_limit)
+    }
+
+    fn password(&self, variable: Option<String>) -> Result<SecretString> {
+        let password: SecretString = match (&self.password_file, variable) {
+            (Some(file), _) => fs::read_to_string(file)
+                .with_context(|| format!("the password cannot be read from `{}`", file.display()))?
+                .into(),
+            (None, Some(variable)) => variable.into(),
+            (None, None) => bail!("give the password by --password-file or in {PASSWORD_VARIABLE}"),
+        };
+        let trimmed = password.expose_secret().trim_end_matches(['\r', '\n']);
+        if trimmed.is_empty() {
+            bail!("the password is empty");
+        }
+        Ok(trimmed.to_owned().into())
+    }
+
+    fn client(&self, builder: ClientBuilder) -> Result<Client> {
+        let mut builder = builder.timeout(Duration::from_secs(self.request_timeout));
+        if self.insecure_skip_verify {
+            builder = builder.tls_danger_accept_invalid_certs(true);
+        } else if let Some(file) = &self.ca_cert {
+            let pem =
+                fs::read(file).with_context(|| format!("`{}` cannot be read", file.display()))?;
+            let certificates = Certificate::from_pem_bundle(&pem)
+                .with_context(|| format!("`{}` is no certificate in PEM", file.display()))?;
+            if certificates.is_empty() {
+                bail!("`{}` has no certificate in PEM", file.display());
+            }
+            builder = builder.tls_certs_only(certificates);
+        }
+        builder.build().context("HTTP cannot be spoken")
+    }
+}
+
+impl FromStr for ReportTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (format, file) = match text.split_once(':') {
+            Some((format, file)) if !file.is_empty() => (format, Some(file.into())),
+            Some((format, _)) => return Err(format!("`{format}:` lacks the file")),
+            None => (text, None),
+        };
+        let format = match format {
+            "text" => Format::Text,
+            "json" => Format::Json,
+            "junit" => Format::Junit,
+            other => return Err(format!("`{other}` is none of text, json and junit")),
+        };
+        Ok(Self { format, file })
+    }
+}
+
+fn object(file: Option<&PathBuf>) -> Result<Option<Value>> {
+    let Some(file) = file else { return Ok(None) };
+    let text =
+        fs::read_to_string(file).with_context(|| format!("`{}` cannot be read", file.display()))?;
+    let value: Value =
+        serde_json::from_str(&text).with_context(|| format!("`{}` is no JSON", file.display()))?;
+    if !value.is_object() {
+        bail!("`{}` is no JSON object", file.display());
+    }
+    Ok(Some(value))
+}

@@ -1,0 +1,37 @@
+//! Somebody wants the run to end: Ctrl-C or SIGTERM.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The interruptions since it listens, each of them once.
+#[derive(Debug)]
+pub(crate) struct Interruptions {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+}
+
+impl Interruptions {
+    /// Those from now on. What cannot be listened to never comes.
+    pub(crate) fn listen() -> Self {
+        Self {
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            terminate: signal(SignalKind::terminate()).ok(),
+        }
+    }
+
+    /// Comes to an end at the next one.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            () = received(self.interrupt.as_mut()) => {}
+            () = received(self.terminate.as_mut()) => {}
+        }
+    }
+}
+
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,183 @@
+//! A run: the checks one after the other, then the clean-up.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use super::{Check, LeftBehind, Level, Moment, Objection, Rule, Session, checks};
+
+/// Which rules are looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Only these, where there are any. A rule's id, or the letters before the hyphen for a whole group.
+    pub only: Vec<String>,
+    /// All but these.
+    pub skip: Vec<String>,
+}
+
+/// Something was selected that is no rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no check for `{0}`; `--list` prints those that there are")]
+pub struct UnknownRule(String);
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What came of each check, in the order of `--list`.
+    pub results: Vec<CheckResult>,
+    /// Why not all of them were made, if so.
+    pub stopped: Option<&'static str>,
+    /// What could not be deleted.
+    pub left_behind: Vec<LeftBehind>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What came of a check.
+#[derive(Clone, Debug)]
+pub struct CheckResult {
+    /// The rule.
+    pub rule: Rule,
+    /// Whether it is kept.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Whether a rule is kept.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It is.
+    Passed,
+    /// It is not, or cannot be shown.
+    Objected(Objection),
+}
+
+/// How the check of a rule counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The rule is kept.
+    Passed,
+    /// A rule that binds is broken.
+    Failed,
+    /// A rule that does not bind is broken.
+    Warning,
+    /// It was not shown.
+    Skipped,
+}
+
+/// All rules that there are checks for, in the order of the checks.
+pub fn rules() -> impl Iterator<Item = Rule> {
+    checks::all().into_iter().map(|check| check.rule)
+}
+
+impl Selection {
+    /// Everything that is named is there.
+    pub fn check(&self) -> Result<(), UnknownRule> {
+        let known: BTreeSet<&str> = rules().map(|rule| rule.id).collect();
+        let named = self.only.iter().chain(&self.skip);
+        for name in named {
+            if !known.iter().any(|id| names(name, id)) {
+                return Err(UnknownRule(name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn holds(&self, rule: &Rule) -> bool {
+        let named = |list: &[String]| list.iter().any(|name| names(name, rule.id));
+        (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
+    }
+}
+
+/// `P` names all of `P-01`, `P-02` and so on, and nothing of `PX-01`.
+fn names(name: &str, id: &str) -> bool {
+    let name = name.trim_end_matches('-');
+    let group = id.split_once('-').map_or(id, |(group, _)| group);
+    name.eq_ignore_ascii_case(id) || name.eq_ignore_ascii_case(group)
+}
+
+impl Session {
+    /// Makes the selected checks until `stop` comes to an end, which says why, and deletes what was made.
+    pub async fn run(
+        &self,
+        selection: &Selection,
+        stop: impl Future<Output = &'static str>,
+        progress: impl Fn(&CheckResult),
+    ) -> Report {
+        let began = Instant::now();
+        let selected: Vec<&Check> = checks::all()
+            .into_iter()
+            .filter(|check| selection.holds(&check.rule))
+            .collect();
+        let moments = [Moment::Anytime, Moment::Last];
+        let order = moments.into_iter().flat_map(|moment| {
+            let of_moment = selected.iter().filter(move |check| check.moment == moment);
+            of_moment.copied()
+        });
+        let (mut results, mut stopped) = (Vec::new(), None);
+        let mut stop = std::pin::pin!(stop);
+        for check in order {
+            let began = Instant::now();
+            let verdict = if let Some(why) = stopped {
+                Err(Objection::not_shown(why))
+            } else {
+                tokio::select! {
+                    why = &mut stop => {
+                        stopped = Some(why);
+                        Err(Objection::not_shown(why))
+                    }
+                    verdict = check.run(self) => verdict,
+                }
+            };
+            let result = CheckResult {
+                rule: check.rule,
+                outcome: verdict.map_or_else(Outcome::Objected, |()| Outcome::Passed),
+                took: began.elapsed(),
+            };
+            progress(&result);
+            results.push(result);
+        }
+        let left_behind = self.clean_up().await;
+        let place =
+            |result: &CheckResult| selected.iter().position(|check| check.rule == result.rule);
+        results.sort_by_key(place);
+        Report {
+            results,
+            stopped,
+            left_behind,
+            took: began.elapsed(),
+        }
+    }
+}
+
+impl Report {
+    /// Something was shown, all that was asked for was looked at, no rule that binds is broken, and nothing was left behind.
+    pub fn is_good(&self) -> bool {
+        self.stopped.is_none()
+            && self.left_behind.is_empty()
+            && self.count(Standing::Failed) == 0
+            && self.count(Standing::Skipped) < self.results.len()
+    }
+
+    /// How many checks came out like this.
+    pub fn count(&self, standing: Standing) -> usize {
+        let alike = |result: &&CheckResult| result.standing() == standing;
+        self.results.iter().filter(alike).count()
+    }
+}
+
+impl CheckResult {
+    /// How it counts.
+    pub fn standing(&self) -> Standing {
+        match &self.outcome {
+            Outcome::Passed => Standing::Passed,
+            Outcome::Objected(Objection::NotShown(_)) => Standing::Skipped,
+            Outcome::Objected(Objection::Broken { .. }) if self.rule.level == Level::Must => {
+                Standing::Failed
+            }
+            Outcome::Objected(Objection::Broken { .. }) => Standing::Warning,
+        }
+    }
+}
