@@ -37,6 +37,7 @@ impl Adapters {
 folder='{folder}'
 read_input() {{ input=$(cat); }}
 call=$1
+[[ -e $folder/redis.conf ]] && export REDIS_ADAPTER_CONFIG=$folder/redis.conf
 as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
 as_redis_with() {{ '{redis}' "$@" </dev/null; }}
 {script}

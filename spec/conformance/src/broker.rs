@@ -1,14 +1,19 @@
 //! The broker under test.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
     time::Duration,
 };
 
+use reqwest::Method;
 use serde_json::Value;
 
-use crate::{Foundation, Platform, Process, RawClient, eventually};
+use crate::{Answer, Foundation, Platform, Process, RawClient, Secrets, eventually};
+
+/// How lines of telemetry begin.
+const TELEMETRY: &str = "[on-demand-service-broker] ";
 
 /// How long the broker may take to answer, and to end.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -19,11 +24,11 @@ pub struct Broker {
     process: Process,
     earlier: Vec<Value>,
     starts: usize,
-    program: PathBuf,
-    arguments: Vec<String>,
+    command_line: Vec<String>,
     logs: PathBuf,
     url: String,
     password: String,
+    secrets: Secrets,
     http: reqwest::Client,
     tls: rustls::ClientConfig,
     platform: Platform,
@@ -36,23 +41,22 @@ pub struct LogLine(Value);
 impl Broker {
     pub(crate) async fn start(
         foundation: &Foundation,
-        arguments: Vec<String>,
+        command_line: Vec<String>,
         url: String,
         platform: Platform,
-        password: String,
+        (password, secrets): (String, Secrets),
     ) -> Self {
-        let program = foundation.binaries().path("on-demand-broker");
         let logs = foundation.folder().to_owned();
-        let process = launch(&program, &arguments, &logs, 1);
+        let process = launch(&command_line, &logs, 1);
         let mut broker = Self {
             process,
             earlier: Vec::new(),
             starts: 1,
-            program,
-            arguments,
+            command_line,
             logs,
             url,
             password,
+            secrets,
             http: foundation.http().clone(),
             tls: foundation.tls().clone(),
             platform,
@@ -71,6 +75,19 @@ impl Broker {
         &self.password
     }
 
+    /// The secrets of its configuration.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// What it counts.
+    pub async fn metrics(&self) -> Answer {
+        let platform = &self.platform;
+        platform
+            .send(platform.request(Method::GET, "/metrics"))
+            .await
+    }
+
     /// The process id.
     pub fn id(&self) -> u32 {
         self.process.id()
@@ -84,6 +101,35 @@ impl Broker {
     /// A connection to it on which nothing is understood, only sent.
     pub async fn raw_client(&self) -> RawClient {
         RawClient::connect(&self.url, self.tls.clone()).await
+    }
+
+    /// The same for somebody at another address of the loopback net; nobody if he is turned away.
+    pub async fn raw_client_at(&self, local: &str) -> Option<RawClient> {
+        RawClient::connect_from(Some(local), &self.url, self.tls.clone())
+            .await
+            .ok()
+    }
+
+    /// The same for frames of HTTP/2.
+    pub async fn raw_http2_client(&self) -> RawClient {
+        let mut tls = self.tls.clone();
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        RawClient::connect(&self.url, tls).await
+    }
+
+    /// The same below TLS.
+    pub async fn raw_tcp_client(&self) -> RawClient {
+        let url = self.url.replacen("https", "http", 1);
+        RawClient::connect(&url, self.tls.clone()).await
+    }
+
+    /// The most memory that it has ever had at once, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id()));
+        let status = status.expect("the broker runs");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = peak.and_then(|peak| peak.trim().strip_suffix("kB")?.trim().parse().ok());
+        kibibytes.map_or_else(|| panic!("{status}"), |count: u64| count * 1024)
     }
 
     /// Ends it without a chance to clean up.
@@ -112,7 +158,7 @@ impl Broker {
         assert!(!self.process.is_running(), "it runs");
         self.earlier = self.lines();
         self.starts += 1;
-        self.process = launch(&self.program, &self.arguments, &self.logs, self.starts);
+        self.process = launch(&self.command_line, &self.logs, self.starts);
         self.answers().await;
     }
 
@@ -128,11 +174,23 @@ impl Broker {
         lines
     }
 
+    /// What it tells collectors of telemetry, since it was started last.
+    pub fn telemetry(&self) -> Vec<Value> {
+        let output = self.process.output();
+        let lines = complete(&output).lines();
+        let told = lines.filter_map(|line| line.strip_prefix(TELEMETRY));
+        told.map(|line| {
+            let json = line.find('{').map_or("", |begin| &line[begin..]);
+            serde_json::from_str(json).unwrap_or_else(|_| panic!("it is no telemetry: {line}"))
+        })
+        .collect()
+    }
+
     fn lines(&self) -> Vec<Value> {
         let output = self.process.output();
-        // What is being written right now is no line yet.
-        let complete = output.rsplit_once('\n').map_or("", |(lines, _)| lines);
-        let lines = complete.lines().map(|line| {
+        let lines = complete(&output).lines();
+        let lines = lines.filter(|line| !line.starts_with(TELEMETRY));
+        let lines = lines.map(|line| {
             serde_json::from_str(line)
                 .unwrap_or_else(|_| panic!("the broker's log has a line that is no JSON: {line}"))
         });
@@ -176,6 +234,11 @@ impl LogLine {
     }
 }
 
+/// What is being written right now is no line yet.
+fn complete(output: &str) -> &str {
+    output.rsplit_once('\n').map_or("", |(lines, _)| lines)
+}
+
 fn mentions(value: &Value, text: &str) -> bool {
     match value {
         Value::String(string) => string.contains(text),
@@ -185,7 +248,10 @@ fn mentions(value: &Value, text: &str) -> bool {
     }
 }
 
-fn launch(program: &Path, arguments: &[String], logs: &Path, start: usize) -> Process {
+fn launch(command_line: &[String], logs: &Path, start: usize) -> Process {
+    let (program, arguments) = command_line
+        .split_first()
+        .expect("a command line begins with a program");
     let mut command = Command::new(program);
     command.args(arguments).current_dir(logs);
     Process::start(&format!("broker-{start}"), &mut command, logs)

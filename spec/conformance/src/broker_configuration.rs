@@ -8,9 +8,9 @@ use std::{
 use odb_adapter_sdk::yaml;
 use serde_json::{Value, json};
 
-use crate::{Broker, Foundation, new_id};
+use crate::{Broker, Foundation, Secrets, new_id};
 
-const PORT: u16 = 8080;
+pub(crate) const PORT: u16 = 8080;
 const USERNAME: &str = "broker";
 
 /// A `broker.yml` in the making.
@@ -20,6 +20,7 @@ pub struct BrokerConfiguration<'f> {
     document: Value,
     password: String,
     command_line: String,
+    start_script: Option<String>,
 }
 
 impl<'f> BrokerConfiguration<'f> {
@@ -28,11 +29,14 @@ impl<'f> BrokerConfiguration<'f> {
             .expect("it is a broker.yml but for its placeholders");
         let password = new_id();
         fill(&mut document, &values(foundation, &password));
+        // Many tests fail to authenticate on purpose.
+        document["broker"]["timings"] = json!({ "failed_authentication_in_seconds": 0 });
         Self {
             foundation,
             document,
             password,
             command_line: "serve --config FILE".to_owned(),
+            start_script: None,
         }
     }
 
@@ -61,10 +65,14 @@ impl<'f> BrokerConfiguration<'f> {
     /// With less time for a request than the 55 seconds that a real platform allows.
     #[must_use]
     pub fn with_request_budget(self, seconds: u64) -> Self {
-        self.with(
-            "/broker/timings",
-            json!({ "request_budget_in_seconds": seconds }),
-        )
+        self.with_timing("request_budget_in_seconds", seconds)
+    }
+
+    /// With another duration or ceiling, by its key under `broker.timings`.
+    #[must_use]
+    pub fn with_timing(mut self, key: &str, value: u64) -> Self {
+        self.document["broker"]["timings"][key] = value.into();
+        self
     }
 
     /// With a password of the test's choice.
@@ -92,6 +100,12 @@ impl<'f> BrokerConfiguration<'f> {
     pub fn without_cloud_controller(self) -> Self {
         self.with("/cf", Value::Null)
             .with("/broker/disable_cf_startup_checks", true.into())
+    }
+
+    /// With a UAA client for each service instance.
+    #[must_use]
+    pub fn with_client_definition(self, definition: Value) -> Self {
+        self.with("/cf/uaa/client_definition", definition)
     }
 
     /// Without quotas; nothing is asked of the Cloud Controller then.
@@ -142,6 +156,15 @@ impl<'f> BrokerConfiguration<'f> {
         self
     }
 
+    /// With `binding_with_dns` of our own choice, for every plan.
+    #[must_use]
+    pub fn with_dns_bindings(mut self, bindings: &Value) -> Self {
+        for plan in self.plans_mut() {
+            plan["binding_with_dns"] = bindings.clone();
+        }
+        self
+    }
+
     /// With another command line than `serve --config FILE`; `FILE` stands for the configuration.
     #[must_use]
     pub fn with_command_line(self, command_line: &str) -> Self {
@@ -149,6 +172,53 @@ impl<'f> BrokerConfiguration<'f> {
             command_line: command_line.to_owned(),
             ..self
         }
+    }
+
+    /// With the secrets of instances in the Director's CredHub.
+    #[must_use]
+    pub fn with_secure_manifests(self) -> Self {
+        let known = self.foundation.description();
+        let credhub = &known.director.credhub;
+        let authority =
+            fs::read_to_string(&known.ca_certificate).expect("the sandbox has written it");
+        let client = json!({
+            "client_id": credhub.client.id,
+            "client_secret": credhub.client.secret,
+        });
+        // The example adapter has to know, too, and is told by the scripts that tests make of it.
+        let settings = self.foundation.folder().join("redis.conf");
+        fs::write(settings, "secure_manifests_enabled: true\n").expect("the folder is our own");
+        let section = json!({
+            "url": credhub.url,
+            "root_ca_cert": authority,
+            "authentication": { "uaa": { "client_credentials": client } },
+        });
+        self.with("/bosh_credhub", section)
+            .with("/broker/enable_secure_manifests", true.into())
+    }
+
+    /// With the credentials of bindings in the CredHub of applications.
+    #[must_use]
+    pub fn with_secure_bindings(self) -> Self {
+        let known = self.foundation.description();
+        let credhub = &known.cloud_controller.credhub;
+        let authority =
+            fs::read_to_string(&known.ca_certificate).expect("the sandbox has written it");
+        let section = json!({
+            "api_url": credhub.url,
+            "client_id": credhub.client.id,
+            "client_secret": credhub.client.secret,
+            "ca_cert": authority,
+            "internal_uaa_ca_cert": authority,
+        });
+        self.with("/credhub", section)
+    }
+
+    /// Started by this script in Bash, as operators do; the command line of the broker is in `"$@"`.
+    #[must_use]
+    pub fn with_start_script(mut self, script: &str) -> Self {
+        self.start_script = Some(script.to_owned());
+        self
     }
 
     /// Starts a broker with it and waits until it answers.
@@ -164,9 +234,20 @@ impl<'f> BrokerConfiguration<'f> {
         );
         let platform = self.foundation.platform(&url, USERNAME, &self.password);
         let file = self.write("broker.yml").display().to_string();
+        let program = self.foundation.binaries().path("on-demand-broker");
         let arguments = self.command_line.split_whitespace();
-        let arguments = arguments.map(|word| word.replace("FILE", &file)).collect();
-        Broker::start(self.foundation, arguments, url, platform, self.password).await
+        let arguments = arguments.map(|word| word.replace("FILE", &file));
+        let mut words = vec![program.display().to_string()];
+        words.extend(arguments);
+        if let Some(script) = &self.start_script {
+            let bash = ["bash", "-c", script, "start"].map(str::to_owned);
+            words.splice(..0, bash);
+        }
+        let secrets = Secrets::default()
+            .and("the broker's password", &self.password)
+            .and_members_of("broker.yml", &self.document);
+        let credentials = (self.password, secrets);
+        Broker::start(self.foundation, words, url, platform, credentials).await
     }
 
     /// Writes it to the foundation's folder without starting anything.

@@ -68,6 +68,15 @@ impl Control {
         calls
     }
 
+    /// The addresses that a name of BOSH DNS stands for.
+    pub async fn addresses_of(&self, name: &str) -> Vec<String> {
+        let answer: Value = self.ask(Method::GET, &format!("/names/{name}"), None).await;
+        let addresses = answer["addresses"].as_array().into_iter().flatten();
+        addresses
+            .filter_map(|address| address.as_str().map(str::to_owned))
+            .collect()
+    }
+
     /// Sets a fault of a server.
     pub async fn set_fault(&self, fault: &Value) -> SetFault {
         self.ask(Method::POST, "/faults", Some(fault)).await

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::foundation::DirectorAccess;
 
-/// Looks at everything, and changes nothing.
+/// Looks at everything, and changes next to nothing.
 #[derive(Clone, Debug)]
 pub struct Director {
     http: reqwest::Client,
@@ -93,6 +93,19 @@ impl Director {
         configs
     }
 
+    /// Writes a config, as an operator would.
+    pub async fn write_config(&self, kind: &str, name: &str, content: &str) {
+        let body = serde_json::json!({ "type": kind, "name": name, "content": content });
+        let request = self
+            .http
+            .post(format!("{}/configs", self.access.url))
+            .bearer_auth(self.token().await)
+            .header("Content-Type", "application/json")
+            .body(body.to_string());
+        let response = request.send().await.expect("the sandbox answers");
+        assert_eq!(response.status(), 201, "{response:?}");
+    }
+
     /// What the broker remembers of an instance.
     pub async fn marker(&self, instance: &str) -> Option<Value> {
         let configs = self.configs().await;
@@ -115,6 +128,31 @@ impl Director {
     pub async fn manifest(&self, deployment: &str) -> String {
         let row = self.get(&format!("/deployments/{deployment}")).await;
         row["manifest"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Who outside of all deployments has a link to this one, by name.
+    pub async fn outsiders_linked_to(&self, deployment: &str) -> Vec<String> {
+        let consumers = self
+            .list(&format!("/link_consumers?deployment={deployment}"))
+            .await;
+        let outsiders = consumers
+            .iter()
+            .map(|consumer| &consumer["owner_object"])
+            .filter(|owner| owner["type"] == "external");
+        let names = outsiders.filter_map(|owner| owner["name"].as_str());
+        names.map(str::to_owned).collect()
+    }
+
+    /// Has a task look at the VMs of a deployment, as monitors do, and does not wait for it.
+    pub async fn look_at_vms(&self, deployment: &str) {
+        let url = format!(
+            "{}/deployments/{deployment}/vms?format=full",
+            self.access.url
+        );
+        let request = self.http.get(url).bearer_auth(self.token().await);
+        let response = request.send().await.expect("the sandbox answers");
+        let status = response.status();
+        assert!(status.is_success() || status.is_redirection(), "{status}");
     }
 
     /// The VMs of a deployment, by their cloud's names.

@@ -14,8 +14,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    Adapters, Binaries, BrokerConfiguration, Cf, CloudController, Control, Director, Platform,
-    Process, eventually, trust,
+    Adapters, Binaries, BrokerConfiguration, Cf, CloudController, Control, CredHub, Director,
+    Platform, Process, Secrets, UaaClients, eventually, trust,
 };
 
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
@@ -65,6 +65,7 @@ pub(crate) struct DirectorAccess {
     pub(crate) uaa_url: String,
     pub(crate) team_client: Client,
     pub(crate) admin_client: Client,
+    pub(crate) credhub: CredHubAccess,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -75,6 +76,15 @@ pub(crate) struct CloudControllerAccess {
     pub(crate) user: User,
     pub(crate) organization: Place,
     pub(crate) space: Place,
+    pub(crate) credhub: CredHubAccess,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct CredHubAccess {
+    pub(crate) url: String,
+    pub(crate) uaa_url: String,
+    pub(crate) client: Client,
+    pub(crate) admin_client: Client,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -124,9 +134,32 @@ impl Foundation {
         Director::new(self.http.clone(), &self.description.director)
     }
 
+    /// The clients of the Cloud Controller's UAA, as its administrator sees them.
+    pub fn uaa_clients(&self) -> UaaClients {
+        UaaClients::new(self.http.clone(), &self.description.cloud_controller)
+    }
+
+    /// The guid of the space in which services are ordered.
+    pub fn space(&self) -> &str {
+        &self.description.cloud_controller.space.guid
+    }
+
     /// What the sandbox itself can be told and asked.
     pub fn control(&self) -> Control {
         Control::new(self.http.clone(), &self.description.control)
+    }
+
+    /// The Director's CredHub.
+    pub fn bosh_credhub(&self) -> CredHub {
+        CredHub::new(self.http.clone(), &self.description.director.credhub)
+    }
+
+    /// The CredHub of applications.
+    pub fn runtime_credhub(&self) -> CredHub {
+        CredHub::new(
+            self.http.clone(),
+            &self.description.cloud_controller.credhub,
+        )
     }
 
     /// The Cloud Controller, through the command line.
@@ -149,9 +182,32 @@ impl Foundation {
 
     /// Starts the broker's executable with these arguments, whatever comes of it.
     pub fn broker_process(&self, arguments: &[&str]) -> Process {
+        self.broker_process_in(arguments, &[])
+    }
+
+    /// The same, with more in its environment.
+    pub fn broker_process_in(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Process {
         let mut command = Command::new(self.binaries.path("on-demand-broker"));
-        command.args(arguments);
+        command.args(arguments).envs(environment.iter().copied());
         Process::start("broker", &mut command, self.folder.path())
+    }
+
+    /// The certificate of the authority that has signed for all servers here, in PEM.
+    pub fn authority(&self) -> String {
+        fs::read_to_string(&self.description.ca_certificate).expect("the sandbox has written it")
+    }
+
+    /// The file in which it stands.
+    pub fn authority_file(&self) -> String {
+        self.description.ca_certificate.display().to_string()
+    }
+
+    /// The address on which a broker listens, and the port.
+    pub fn broker_address(&self) -> (&str, u16) {
+        (
+            &self.description.broker_address,
+            crate::broker_configuration::PORT,
+        )
     }
 
     /// A folder for the test's files, which ends with the test.
@@ -169,6 +225,11 @@ impl Foundation {
         self.sandbox.thaw();
     }
 
+    /// The certificate of the authority that everybody here trusts.
+    pub fn ca_certificate(&self) -> &Path {
+        &self.description.ca_certificate
+    }
+
     /// The process id of the sandbox.
     pub fn id(&self) -> u32 {
         self.sandbox.id()
@@ -182,6 +243,11 @@ impl Foundation {
     /// The secret with which the broker authenticates to the Cloud Controller's UAA.
     pub fn cloud_controller_secret(&self) -> &str {
         &self.description.cloud_controller.broker_client.secret
+    }
+
+    /// Every secret that it knows by now.
+    pub async fn secrets(&self) -> Secrets {
+        Secrets::of_foundation(&self.http, &self.state()).await
     }
 
     pub(crate) fn platform(&self, url: &str, username: &str, password: &str) -> Platform {
@@ -253,6 +319,20 @@ impl FoundationSetup {
     pub fn with_password_of_users(self, password: &str) -> Self {
         self.with("/cloud_controller/admin_user/password", password)
             .with("/cloud_controller/user/password", password)
+    }
+
+    /// With a CredHub of applications of this version; one below 2 behaves as those did.
+    #[must_use]
+    pub fn with_runtime_credhub_of(self, version: &str) -> Self {
+        self.with("/cloud_controller/credhub/version", version)
+    }
+
+    /// With a broker that has these rights at the Cloud Controller's UAA.
+    #[must_use]
+    pub fn with_broker_rights(mut self, authorities: &[&str]) -> Self {
+        let client = self.settings.pointer_mut("/cloud_controller/broker_client");
+        client.expect("`foundation.yml` has this section")["authorities"] = authorities.into();
+        self
     }
 
     /// With a Cloud Controller that writes an instance down when the broker has answered, and not before it asks.

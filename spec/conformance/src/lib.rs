@@ -11,8 +11,12 @@
 //! | `foundation`, `broker`, `broker_configuration`, `adapters` | what is started |
 //! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis` | who speaks to it |
 //! | `instances_api` | who lists instances where no Cloud Controller does |
+//! | `api_document` | what the broker may answer at all |
 //! | `control` | who makes its servers fail and reads what they were asked |
-//! | `director`, `process_table` | who looks at what became of it |
+//! | `director`, `credhub`, `uaa_clients`, `process_table` | who looks at what became of it |
+//! | `secrets` | what nobody may read |
+//! | `conformance_suite` | who runs the public suite against a broker |
+//! | [`suite`] | the public conformance suite, which needs nothing of all this |
 //! | `eventually` | waiting for a condition |
 
 #![expect(
@@ -22,12 +26,15 @@
 
 mod adapters;
 mod answer;
+mod api_document;
 mod binaries;
 mod broker;
 mod broker_configuration;
 mod cf;
 mod cloud_controller;
+mod conformance_suite;
 mod control;
+mod credhub;
 mod director;
 mod eventually;
 mod foundation;
@@ -37,22 +44,30 @@ mod process;
 mod process_table;
 mod raw_client;
 mod redis;
+mod secrets;
+pub mod suite;
 mod trust;
+mod uaa_clients;
 
 pub use adapters::Adapters;
 pub use answer::Answer;
+pub use api_document::ApiDocument;
 pub use binaries::Binaries;
 pub use broker::{Broker, LogLine};
 pub use broker_configuration::BrokerConfiguration;
 pub use cf::{Cf, CfOutput};
 pub use cloud_controller::{CfOrder, CloudController};
+pub use conformance_suite::{ConformanceSuite, SuiteRun};
 pub use control::{BrokerCall, Control, SetFault};
+pub use credhub::CredHub;
 pub use director::Director;
 pub use eventually::eventually;
 pub use foundation::{Foundation, FoundationSetup};
 pub use instances_api::InstancesApi;
 pub use platform::{Ended, Order, Platform, new_id};
 pub use process::Process;
-pub use process_table::{ProcessTable, RunningProcess};
+pub use process_table::{ProcessTable, RunningProcess, peak_memory_of};
 pub use raw_client::RawClient;
 pub use redis::Redis;
+pub use secrets::Secrets;
+pub use uaa_clients::{UaaClients, client_definition};

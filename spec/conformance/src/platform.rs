@@ -1,12 +1,16 @@
 //! Somebody who orders from the broker, as a platform does (Open Service Broker API 2.17).
 
-use std::time::Duration;
+use std::{
+    fmt::Write,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use reqwest::{Method, Request, RequestBuilder};
 use serde_json::{Value, json};
 use url::{Position, Url};
 
-use crate::{Answer, eventually, foundation::CloudControllerAccess};
+use crate::{Answer, ApiDocument, Secrets, eventually, foundation::CloudControllerAccess};
 
 /// The offering and the plan of `manifests/sandbox/redis-broker.yml` that is ordered unless a test says otherwise.
 const SERVICE: &str = "0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10";
@@ -28,6 +32,8 @@ pub struct Platform {
     password: String,
     organization: String,
     space: String,
+    refusals: Arc<Mutex<String>>,
+    granted: Arc<Mutex<Secrets>>,
 }
 
 /// What is ordered.
@@ -123,6 +129,8 @@ impl Platform {
             password: password.to_owned(),
             organization: access.organization.guid.clone(),
             space: access.space.guid.clone(),
+            refusals: Arc::default(),
+            granted: Arc::default(),
         }
     }
 
@@ -149,14 +157,48 @@ impl Platform {
 
     /// Sends a request and reads the answer.
     pub async fn send(&self, request: RequestBuilder) -> Answer {
-        let response = request.send().await.expect("the broker answers");
-        Answer::read(response).await
+        self.execute(request.build().expect("the request is complete"))
+            .await
     }
 
-    /// Sends a request that is put together to the last header.
+    /// Sends a request that is put together to the last header. An answer that does not fit the document of the API
+    /// fails the test.
     pub async fn execute(&self, request: Request) -> Answer {
+        let (method, path) = (request.method().clone(), request.url().path().to_owned());
         let response = self.http.execute(request).await;
-        Answer::read(response.expect("the broker answers")).await
+        let answer = Answer::read(response.expect("the broker answers")).await;
+        let violations = ApiDocument::get().violations(&method, &path, &answer);
+        assert!(
+            violations.is_empty(),
+            "{method} {path}: this is not as spec/openapi/osb.yaml says: {violations:?}: {answer:?}"
+        );
+        self.note(answer)
+    }
+
+    /// Every answer so far that was an error, headers included.
+    pub fn refusals(&self) -> String {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.clone()
+    }
+
+    /// The secrets of all bindings so far.
+    pub fn granted(&self) -> Secrets {
+        let granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        granted.clone()
+    }
+
+    fn note(&self, answer: Answer) -> Answer {
+        if let Ok(body) = serde_json::from_str::<Value>(&answer.text) {
+            let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+            *granted = std::mem::take(&mut *granted)
+                .and_members_of(&answer.request_id(), &body["credentials"]);
+        }
+        if answer.status >= 400 {
+            let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+            writeln!(refusals, "{:?}\n{}", answer.headers, answer.text)
+                .expect("a text takes everything");
+        }
+        answer
     }
 
     /// `GET /v2/catalog`.
@@ -249,6 +291,37 @@ impl Platform {
     pub async fn bind_with(&self, instance: &str, binding: &str, body: &Value) -> Answer {
         let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
         self.send(self.with_body(Method::PUT, &path, body)).await
+    }
+
+    /// Asks for credentials for an application.
+    pub async fn bind_app(&self, instance: &str, binding: &str, app: &str) -> Answer {
+        self.send(self.bind_app_request(instance, binding, app))
+            .await
+    }
+
+    /// The request for an application's credentials.
+    pub fn bind_app_request(&self, instance: &str, binding: &str, app: &str) -> RequestBuilder {
+        let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
+        self.with_body(Method::PUT, &path, &self.app_binding(app))
+    }
+
+    /// The body of a request for an application's credentials.
+    pub fn app_binding(&self, app: &str) -> Value {
+        json!({
+            "service_id": SERVICE,
+            "plan_id": SMALL,
+            "app_guid": app,
+            "bind_resource": { "app_guid": app, "space_guid": self.space },
+            "context": self.context(),
+        })
+    }
+
+    /// Asks what a binding is.
+    pub async fn fetch_binding(&self, instance: &str, binding: &str) -> Answer {
+        let path = format!(
+            "/v2/service_instances/{instance}/service_bindings/{binding}?service_id={SERVICE}&plan_id={SMALL}"
+        );
+        self.send(self.request(Method::GET, &path)).await
     }
 
     /// Gives credentials back.

@@ -36,10 +36,11 @@ impl Process {
     pub fn start(name: &str, command: &mut Command, logs: &Path) -> Self {
         let output = logs.join(format!("{name}.out"));
         let complaints = logs.join(format!("{name}.err"));
+        for (name, _) in env::vars_os().filter(|(name, _)| is_proxy(name)) {
+            command.env_remove(name);
+        }
         let child = command
             .stdin(Stdio::null())
-            .env_clear()
-            .envs(env::vars_os().filter(|(name, _)| !is_proxy(name)))
             .stdout(create(&output))
             .stderr(create(&complaints))
             .spawn()
@@ -78,6 +79,11 @@ impl Process {
             // It may end in between, which is as good.
             let _ = kill_process(self.pid(), Signal::TERM);
         }
+    }
+
+    /// Sends SIGINT, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
     }
 
     /// Sends SIGSTOP and waits until every thread has stopped.

@@ -60,6 +60,17 @@ impl ProcessTable {
     }
 }
 
+/// The most memory that a process has had at a time, in bytes.
+pub fn peak_memory_of(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("the process runs");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|rest| rest.split_whitespace().next());
+    let kibibytes: u64 = peak
+        .and_then(|peak| peak.parse().ok())
+        .expect("Linux tells it");
+    kibibytes * 1024
+}
+
 /// A process may end while it is looked at.
 fn read(id: u32) -> Option<RunningProcess> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;

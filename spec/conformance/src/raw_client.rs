@@ -1,13 +1,13 @@
 //! A connection on which bytes are sent and nothing is understood: for clients that hang up.
 
-use std::time::Duration;
+use std::{io, net::IpAddr, time::Duration};
 
 use reqwest::{Body, RequestBuilder};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::TcpStream,
+    net::TcpSocket,
     time::timeout,
 };
 use tokio_rustls::TlsConnector;
@@ -28,25 +28,43 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl RawClient {
     pub(crate) async fn connect(url: &str, tls: ClientConfig) -> Self {
+        let connected = Self::connect_from(None, url, tls).await;
+        connected.expect("the broker listens, and both speak the same")
+    }
+
+    pub(crate) async fn connect_from(
+        local: Option<&str>,
+        url: &str,
+        tls: ClientConfig,
+    ) -> io::Result<Self> {
         let url = Url::parse(url).expect("it is the broker's");
         let (host, port) = (url.host_str(), url.port());
         let (host, port) = host.zip(port).expect("the broker's address has both");
-        let tcp = TcpStream::connect((host, port))
-            .await
-            .expect("the broker listens");
+        let socket = TcpSocket::new_v4()?;
+        if let Some(local) = local {
+            let local: IpAddr = local.parse().expect("it is an address");
+            socket.bind((local, 0).into())?;
+        }
+        let address: IpAddr = host.parse().expect("brokers of tests have addresses");
+        let tcp = socket.connect((address, port).into()).await?;
         let stream: Box<dyn Stream> = if url.scheme() == "https" {
             let name = ServerName::try_from(host.to_owned()).expect("it is an address");
             let tls = TlsConnector::from(std::sync::Arc::new(tls));
-            Box::new(tls.connect(name, tcp).await.expect("both speak TLS"))
+            Box::new(tls.connect(name, tcp).await?)
         } else {
             // Hanging up is a reset here; that of a TLS connection is an end without a farewell.
-            tcp.set_zero_linger().expect("the connection is ours");
+            tcp.set_zero_linger()?;
             Box::new(tcp)
         };
-        Self {
+        Ok(Self {
             stream,
             host: format!("{host}:{port}"),
-        }
+        })
+    }
+
+    /// Host and port of the other side.
+    pub fn host(&self) -> &str {
+        &self.host
     }
 
     /// Sends a request in HTTP/1.1.
@@ -79,6 +97,41 @@ impl RawClient {
             .await
             .expect("the broker reads")
             .expect("the broker is there");
+    }
+
+    /// Sends bytes as long as the other side takes them, `limit` at most, and gives how many it has taken.
+    pub async fn flood(&mut self, bytes: impl Iterator<Item = Vec<u8>>, limit: usize) -> usize {
+        let mut sent = 0;
+        for bytes in bytes {
+            let write = async {
+                self.stream.write_all(&bytes).await?;
+                self.stream.flush().await
+            };
+            match timeout(PATIENCE, write).await {
+                Ok(Ok(())) if sent < limit => sent += bytes.len(),
+                // It has hung up, or does not read any more.
+                _ => break,
+            }
+        }
+        sent
+    }
+
+    /// Reads until the other side has said this.
+    pub async fn hear(&mut self, text: &str) -> String {
+        let mut said = Vec::new();
+        let heard = async {
+            while !String::from_utf8_lossy(&said).contains(text) {
+                if self.stream.read_buf(&mut said).await? == 0 {
+                    break;
+                }
+            }
+            io::Result::Ok(())
+        };
+        let heard = timeout(PATIENCE, heard).await;
+        heard.expect("the broker says something").ok();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(said.contains(text), "{said}");
+        said
     }
 
     /// Waits until the other side hangs up, and gives what it has said.

@@ -3,6 +3,7 @@
 use std::fs;
 
 use odb_conformance::{Foundation, LogLine, Order, Redis, new_id};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{history_of_a_deletion, history_of_an_order};
@@ -135,6 +136,49 @@ async fn our_own_adapter_takes_arguments_as_well() {
         history_of_a_deletion(&instance),
     ];
     assert_eq!(foundation.director().history().await, history.concat());
+}
+
+#[tokio::test]
+async fn what_users_and_operators_write_reaches_arguments_to_the_letter() {
+    const PARAMETERS: &str = r#"{"z": [], "large": 9007199254740993, "one": 1.0,  "kilo": 1e3, "a": {"d": [[null]], "c": {}}}"#;
+    let foundation = Foundation::start().await;
+    let noting =
+        r#"printf '%s' "$3" >"$folder/plan"; printf '%s' "$4" >"$folder/parameters"; exit 1"#;
+    let broker = foundation
+        .broker()
+        .with("/broker/use_stdin", false.into())
+        .with_adapter(&foundation.adapters().script(noting))
+        .with(
+            "/service_catalog/plans/0/properties",
+            json!({ "large": u64::MAX, "one": 1.0, "list": [], "nothing": [null] }),
+        )
+        .start()
+        .await;
+    let (platform, order) = (broker.platform(), Order::small());
+    let body = format!(
+        r#"{{"service_id": {}, "plan_id": {}, "parameters": {PARAMETERS}}}"#,
+        order.member("service_id"),
+        order.member("plan_id")
+    );
+    let path = format!("/v2/service_instances/{}?accepts_incomplete=true", new_id());
+    let request = platform.request(Method::PUT, &path).body(body);
+
+    platform
+        .send(request.header("Content-Type", "application/json"))
+        .await
+        .expect_status(500);
+
+    let told = |file| fs::read_to_string(foundation.folder().join(file)).unwrap();
+    let (parameters, plan) = (told("parameters"), told("plan"));
+    assert!(parameters.contains(PARAMETERS), "{parameters}");
+    for property in [
+        r#""large":18446744073709551615"#,
+        r#""one":1.0"#,
+        r#""list":[]"#,
+        r#""nothing":[null]"#,
+    ] {
+        assert!(plan.contains(property), "no {property} in {plan}");
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use odb_conformance::{ApiDocument, suite};
+
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The points of `spec/contracts/broker-behaviour.md` §9.
@@ -32,12 +34,128 @@ fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
         );
     }
     // Names stand in the text around the tables, too.
+    assert_eq!(
+        unknown(&document, &tests),
+        Vec::<&str>::new(),
+        "there are no such tests"
+    );
+}
+
+#[test]
+fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
+    let document = read(&Path::new(PROJECT).join("docs/security.md"));
+    let tests = tests_of_the_project();
+    assert_eq!(
+        unknown(&document, &tests),
+        Vec::<&str>::new(),
+        "there are no such tests"
+    );
+
+    let told: BTreeSet<&str> = document.lines().flat_map(code).collect();
+    let untold: Vec<&String> = tests
+        .iter()
+        .filter(|test| test.starts_with("hostile_") && !told.contains(test.as_str()))
+        .collect();
+    assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
+}
+
+/// Names of tests in a document that no test has.
+fn unknown<'d>(document: &'d str, tests: &BTreeSet<String>) -> Vec<&'d str> {
+    let named = document.lines().flat_map(code);
+    named
+        .filter(|word| is_test_name(word) && !tests.contains(*word))
+        .collect()
+}
+
+/// A rule is shown by the public suite, by a story, or the row says why by neither.
+#[test]
+fn every_rule_of_the_api_is_told_once_with_a_check_or_a_test_that_exists_or_a_reason() {
+    let project = Path::new(PROJECT);
+    let (document, rules) = (
+        read(&project.join("docs/conformance.md")),
+        read(&project.join("spec/contracts/osb-api.md")),
+    );
+    let checks: BTreeSet<&str> = suite::rules().map(|rule| rule.id).collect();
+    let tests = tests_of_the_project();
+    let demanded: Vec<&str> = rules.lines().filter_map(rule).map(|(id, _)| id).collect();
+    assert!(demanded.len() > 100, "the rules are not found");
+
+    let rows: Vec<(&str, &str)> = document.lines().filter_map(rule).collect();
+    let told: Vec<&str> = rows.iter().map(|(id, _)| *id).collect();
+    assert_eq!(told, demanded);
+    for (id, row) in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (check, shown) = (cells[2], cells[3]);
+        assert_eq!(check == "✓", checks.contains(id), "{id}: is there a check?");
+        let is_shown = check == "✓" || code(shown).any(is_test_name) || shown.len() > 40;
+        assert!(
+            is_shown,
+            "{id} says neither who shows it nor why nobody does"
+        );
+    }
     let unknown: Vec<&str> = document
         .lines()
         .flat_map(code)
         .filter(|word| is_test_name(word) && !tests.contains(*word))
         .collect();
     assert_eq!(unknown, Vec::<&str>::new(), "there are no such tests");
+}
+
+/// Every status and every path that there is a document for is one of the document, and every rule that it cites is one.
+#[test]
+fn the_document_of_the_api_has_ten_operations_and_cites_rules_that_exist() {
+    let document = ApiDocument::get();
+    let rules = read(&Path::new(PROJECT).join("spec/contracts/osb-api.md"));
+    let known: BTreeSet<&str> = rules.lines().filter_map(rule).map(|(id, _)| id).collect();
+    let text = read(&Path::new(PROJECT).join("spec/openapi/osb.yaml"));
+
+    assert_eq!(document.operations().count(), 10);
+    for (method, path, operation) in document.operations() {
+        for status in ["400", "401", "412", "413", "429", "503"] {
+            let response = &operation["responses"][status];
+            assert!(response.is_object(), "{method} {path} lacks {status}");
+            assert!(document.resolve(response)["description"].is_string());
+        }
+    }
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    let cited: BTreeSet<&str> = words.filter(|word| is_rule(word)).collect();
+    assert!(cited.len() > 40, "{cited:?}");
+    let unknown: Vec<&&str> = cited.difference(&known).collect();
+    assert_eq!(unknown, Vec::<&&str>::new(), "there are no such rules");
+}
+
+/// What is installed comes from wherever the reader's machine gets its packages, and is what the lock says.
+#[test]
+fn the_lock_of_the_python_tools_has_packages_with_digests_and_no_place_of_a_machine() {
+    let folder = Path::new(PROJECT).join("spec/conformance/schemathesis");
+    let lock = read(&folder.join("requirements.txt"));
+    let of_pip: Vec<&str> = lock.lines().filter(|line| line.starts_with('-')).collect();
+    assert_eq!(
+        of_pip,
+        Vec::<&str>::new(),
+        "these are options, not packages"
+    );
+    let packages: Vec<&str> = lock.split("\n    --hash=").collect();
+    for wanted in read(&folder.join("requirements.in")).lines() {
+        let is_locked = packages.iter().any(|text| text.contains(wanted));
+        assert!(wanted.starts_with('#') || is_locked, "`{wanted}`");
+    }
+}
+
+/// A row of a table that begins with the id of a rule.
+fn rule(line: &str) -> Option<(&str, &str)> {
+    let id = line.strip_prefix("| ")?.split(" |").next()?;
+    is_rule(id).then_some((id, line))
+}
+
+/// `P-01`.
+fn is_rule(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(group, number)| {
+        matches!(group.len(), 1 | 2)
+            && group.bytes().all(|byte| byte.is_ascii_uppercase())
+            && number.len() == 2
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// A row of a table that begins with a number.

@@ -149,8 +149,17 @@ async fn the_context_of_an_upgrade_reaches_the_adapter_to_the_letter_and_alone()
         .await
         .expect_status(500);
 
-    let told = member(&foundation, "generate-manifest", "request_parameters");
-    assert_eq!(told, format!(r#"{{"context":{AWKWARD}}}"#));
+    let told = || member(&foundation, "generate-manifest", "request_parameters");
+    let expected = format!(r#"{{"context":{AWKWARD}}}"#);
+    assert_eq!(told(), expected);
+
+    // The operator asks for the same with a body that has more in it.
+    let body = format!(r#"{{"plan_id": {plan}, "context": {AWKWARD}, "parameters": {{"a": 1}}}}"#);
+    let path = format!("/mgmt/service_instances/{instance}?operation_type=upgrade");
+    sent(platform, Method::PATCH, &path, body)
+        .await
+        .expect_status(500);
+    assert_eq!(told(), expected);
 }
 
 #[tokio::test]

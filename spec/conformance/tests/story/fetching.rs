@@ -77,6 +77,16 @@ if [[ $call == generate-manifest ]]; then as_redis | sed '$ s/}$/,"labels":{"tie
     assert_eq!(busy.expect_status(422).error(), "ConcurrencyError");
     assert_eq!(platform.fetch(&instance).await.json(), expected);
 
+    let fails = json!({
+        "at": { "place": "start" },
+        "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
+    });
+    foundation.control().set_task_fault(&fails).await;
+    let token = platform.deprovision(&instance).await.accepted();
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "failed", "{ended:?}");
+    assert_eq!(platform.fetch(&instance).await.json(), expected);
+
     let token = platform.deprovision(&instance).await.accepted();
     platform.end_of_operation(&instance, &token).await;
     platform.fetch(&instance).await.expect_status(404);

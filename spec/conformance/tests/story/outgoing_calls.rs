@@ -164,6 +164,31 @@ async fn a_bind_takes_three_calls() {
     expect_at_most(3, &reader.read().await);
 }
 
+/// Look, store, remember, let the application in; and what a bind takes anyway.
+#[tokio::test]
+async fn a_secure_bind_takes_four_calls_more_and_an_unbind_five() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = foundation
+        .broker()
+        .without_quotas()
+        .with_secure_bindings()
+        .start()
+        .await;
+    let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let mut reader = Reader::of(&foundation).await;
+
+    let bound = platform.bind_app(&instance, &binding, &new_id()).await;
+    bound.expect_status(201);
+    expect_at_most(3 + 4, &reader.read().await);
+
+    let unbound = platform.unbind(&instance, &binding).await;
+    unbound.expect_status(200);
+    expect_at_most(2 + 5, &reader.read().await);
+}
+
 #[tokio::test]
 async fn a_deprovision_takes_four_calls() {
     let foundation = Foundation::setup().without_processes().start().await;

@@ -101,6 +101,44 @@ async fn a_broker_without_its_director_still_shows_its_catalog_and_tells_of_oper
     assert_eq!(history, history_of_an_order(&instance));
 }
 
+#[tokio::test]
+async fn an_operation_of_which_nothing_is_heard_says_so_and_tells_the_operator() {
+    let foundation = Foundation::setup().with_steps_of("200ms").start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let control = foundation.control();
+    let ordered = platform.provision(&instance, &Order::small()).await;
+    let token = ordered.accepted();
+    control
+        .set_fault(&json!({
+            "server": "director",
+            "requests": { "method": "GET", "path": "/tasks/*" },
+            "effect": { "kind": "answer", "status": 500 },
+        }))
+        .await;
+
+    let mute = eventually("the user is told", PATIENCE, async || {
+        let poll = platform.last_operation(&instance, &token).await;
+        assert_eq!(poll.expect_status(200).json()["state"], "in progress");
+        let told = poll.description();
+        let is_told = told.contains("cannot be asked at the moment");
+        is_told.then(|| told.clone()).ok_or(told)
+    })
+    .await;
+    let lines = broker.log_of_request(&ordered.request_id());
+    let alarm = lines.iter().find(|line| {
+        line.field("level") == Some("ERROR")
+            && line.mentions("ODB-5005")
+            && line.mentions("/tasks/")
+    });
+    assert!(alarm.is_some(), "{lines:?}");
+    control.clear_faults().await;
+
+    assert!(mute.contains("Instance provisioning in progress"), "{mute}");
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+}
+
 /// An order during whose adapter call the Director falls silent, until the time of the order is up.
 async fn out_of_time_behind_the_adapter(foundation: &Foundation, instance: &str) -> Broker {
     let adapters = foundation.adapters();

@@ -121,11 +121,22 @@ async fn every_neighbour_that_cannot_be_reached_is_told_at_once() {
             .broker()
             .with("/bosh/url", nobody.into())
             .with("/cf/url", nobody.into())
-            .with("/cf/uaa/url", "https://127.0.0.1:10".into()),
+            .with("/cf/uaa/url", "https://127.0.0.1:10".into())
+            .with_secure_bindings()
+            .with("/credhub/api_url", "https://127.0.0.1:11".into()),
     )
     .await;
 
-    assert_eq!(codes(&said), ["ODB-1101", "ODB-1103", "ODB-1103"], "{said}");
+    assert_eq!(
+        codes(&said),
+        ["ODB-1101", "ODB-1103", "ODB-1103", "ODB-1120"],
+        "{said}"
+    );
+    expect_told(
+        &said,
+        "ODB-1120",
+        &["https://127.0.0.1:11", "`credhub.api_url`"],
+    );
     expect_told(&said, "ODB-1101", &[nobody, "`bosh.url`"]);
     expect_told(&said, "ODB-1103", &[nobody, "`cf.url`"]);
     expect_told(&said, "ODB-1103", &["https://127.0.0.1:10", "`cf.uaa.url`"]);
@@ -138,8 +149,12 @@ async fn credentials_that_nobody_knows_keep_the_broker_from_starting() {
     for (pointer, code) in [
         (DIRECTOR_SECRET, "ODB-1102"),
         (CLOUD_CONTROLLER_SECRET, "ODB-1110"),
+        ("/credhub/client_secret", "ODB-1121"),
     ] {
-        let wrong = foundation.broker().with(pointer, "not-the-secret".into());
+        let wrong = foundation
+            .broker()
+            .with_secure_bindings()
+            .with(pointer, "not-the-secret".into());
 
         let said = failing_start(&foundation, wrong).await;
 
@@ -190,6 +205,31 @@ async fn how_new_the_director_has_to_be_is_a_matter_of_the_configuration() {
             let is_before_context_ids =
                 ["1.3262.4.0 (00000000)", "260.5.0 (00000000)"].contains(&version);
             assert_eq!(warned, is_before_context_ids, "{version}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn plans_with_dns_addresses_need_a_director_that_gives_them() {
+    let entry =
+        json!([{ "name": "a", "link_provider": "redis", "instance_group": "redis-server" }]);
+    for (version, is_enough) in [
+        ("266.11.0 (00000000)", false),
+        ("266.12.0 (00000000)", true),
+        ("267.5.0 (00000000)", false),
+        ("267.6.0 (00000000)", true),
+    ] {
+        let foundation = Foundation::start().await;
+        pretend_director_version(&foundation, version).await;
+        let configuration = foundation.broker().with_dns_bindings(&entry);
+        if is_enough {
+            let broker = configuration.start().await;
+            broker.platform().catalog().await.expect_status(200);
+        } else {
+            let said = failing_start(&foundation, configuration).await;
+            assert_eq!(codes(&said), ["ODB-1111"], "{said}");
+            let told = [version, "`binding_with_dns`", "266.12", "267.6"];
+            expect_told(&said, "ODB-1111", &told);
         }
     }
 }

@@ -166,7 +166,7 @@ impl CallFault {
             end = format!("{end}, the call was not made");
         }
         promises::expect_once(stage, *operation, &subject).await;
-        promises::delete(stage, &subject.instance).await;
+        promises::give_back(stage, *operation, &subject).await;
         promises::expect_nothing_left(stage, &subject.instance).await;
         self.row(&answer.status.to_string(), &end, None)
     }

@@ -2,6 +2,7 @@
 
 use super::{
     call_faults::{CallFault, Fault},
+    promises,
     recording::Recording,
     sampling::{Sample, run_all},
     stage::Stage,
@@ -25,9 +26,13 @@ async fn whatever_a_neighbour_does_nothing_is_lost_doubled_or_left_behind() {
     let table = run_all(
         sample,
         STAGES,
-        async |stage: &mut Stage, case: Case| match case {
-            Case::Call(case) => case.run(stage).await,
-            Case::Task(case) => case.run(stage).await,
+        async |stage: &mut Stage, case: Case| {
+            let row = match case {
+                Case::Call(case) => case.run(stage).await,
+                Case::Task(case) => case.run(stage).await,
+            };
+            promises::expect_no_secret_told(stage).await;
+            row
         },
         |case, reason| row(case, Some(reason)),
     )

@@ -32,7 +32,11 @@ async fn whenever_the_broker_is_killed_nothing_is_lost_doubled_or_left_behind() 
     let table = run_all(
         sample,
         STAGES,
-        async |stage: &mut Stage, case: Case| case.run(stage).await,
+        async |stage: &mut Stage, case: Case| {
+            let row = case.run(stage).await;
+            promises::expect_no_secret_told(stage).await;
+            row
+        },
         |case, reason| case.row("", Some(reason)),
     )
     .await;
@@ -117,7 +121,7 @@ impl Case {
             "deleted".to_owned()
         };
         promises::expect_once(stage, self.operation, &subject).await;
-        promises::delete(stage, &subject.instance).await;
+        promises::give_back(stage, self.operation, &subject).await;
         promises::expect_nothing_left(stage, &subject.instance).await;
         self.row(&end, None)
     }

@@ -6,7 +6,8 @@
 //!
 //! - no order was deployed twice, and no lifecycle errand or deletion of one operation was started twice;
 //! - what was accepted came to an end, and what was refused could be asked for again and ended well;
-//! - a delete leaves nothing behind;
+//! - a delete leaves nothing behind, and an unbind no credentials in the runtime CredHub;
+//! - no secret of the foundation, of the broker's configuration or of the run can be read by anybody;
 //! - where the user saw a failure, the operator's log names the failing call under the request's id.
 //!
 //! A run takes a sample of the cases, drawn by a seed that is printed; `ODB_SEED` draws the same again. `ODB_CASES` says

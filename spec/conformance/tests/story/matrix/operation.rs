@@ -19,6 +19,8 @@ pub(super) enum Operation {
     Upgrade,
     Recreate,
     Bind,
+    /// The same when the Cloud Controller's UAA has forgotten its tokens.
+    FirstBind,
     Unbind,
     Deprovision,
     /// A poll when the broker has been started anew.
@@ -29,7 +31,8 @@ pub(super) enum Operation {
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     pub(super) instance: String,
-    binding: String,
+    pub(super) binding: String,
+    app: String,
     token: String,
 }
 
@@ -44,7 +47,7 @@ pub(super) enum Verdict {
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Provision,
         Self::FirstProvision,
         Self::Update,
@@ -52,6 +55,7 @@ impl Operation {
         Self::Upgrade,
         Self::Recreate,
         Self::Bind,
+        Self::FirstBind,
         Self::Unbind,
         Self::Deprovision,
         Self::Poll,
@@ -62,6 +66,7 @@ impl Operation {
         let mut subject = Subject {
             instance: new_id(),
             binding: new_id(),
+            app: new_id(),
             token: String::new(),
         };
         if self.provisions() {
@@ -80,8 +85,20 @@ impl Operation {
             .await;
         assert_eq!(ended.state, "succeeded", "{ended:?}");
         match self {
+            // From now on the broker has a token for the runtime CredHub.
+            Self::Bind => {
+                let unbound = platform.unbind(&subject.instance, &new_id()).await;
+                unbound.expect_status(200);
+            }
+            Self::FirstBind => stage.control.withdraw_tokens("cf-uaa").await,
             Self::Unbind => {
-                let bound = platform.bind(&subject.instance, &subject.binding).await;
+                let Subject {
+                    instance,
+                    binding,
+                    app,
+                    ..
+                } = &subject;
+                let bound = platform.bind_app(instance, binding, app).await;
                 bound.expect_status(201);
             }
             Self::Poll => stage.restart().await,
@@ -95,6 +112,7 @@ impl Operation {
         let Subject {
             instance,
             binding,
+            app,
             token,
         } = subject;
         match self {
@@ -102,7 +120,8 @@ impl Operation {
                 platform.provision_request(instance, &Order::small())
             }
             Self::Update => {
-                let change = Order::small().with_parameters(json!({ "maxclients": 150 }));
+                let parameters = json!({ "maxclients": 150, "odb_managed_secret": "another" });
+                let change = Order::small().with_parameters(parameters);
                 platform.update_request(instance, &change)
             }
             Self::PlanChange => platform.update_request(instance, &Order::large()),
@@ -124,7 +143,7 @@ impl Operation {
                 });
                 platform.operate_request(instance, "recreate", &body)
             }
-            Self::Bind => platform.bind_request(instance, binding),
+            Self::Bind | Self::FirstBind => platform.bind_app_request(instance, binding, app),
             Self::Unbind => platform.unbind_request(instance, binding),
             Self::Deprovision => platform.deprovision_request(instance),
             Self::Poll => platform.last_operation_request(instance, token),
@@ -146,9 +165,14 @@ impl Operation {
         matches!(self, Self::Provision | Self::FirstProvision)
     }
 
+    /// It is about a binding.
+    pub(super) fn binds(self) -> bool {
+        matches!(self, Self::Bind | Self::FirstBind | Self::Unbind)
+    }
+
     /// It goes on when it has been answered.
     pub(super) fn is_asynchronous(self) -> bool {
-        !matches!(self, Self::Bind | Self::Unbind | Self::Poll)
+        !self.binds() && self != Self::Poll
     }
 
     /// How many times an identical repeat may deploy: a completed update runs again, a completed provision does not.
@@ -159,6 +183,7 @@ impl Operation {
             Self::Provision
             | Self::FirstProvision
             | Self::Bind
+            | Self::FirstBind
             | Self::Unbind
             | Self::Deprovision
             | Self::Poll => 1,
@@ -176,6 +201,7 @@ impl fmt::Display for Operation {
             Self::Upgrade => "upgrade",
             Self::Recreate => "recreate",
             Self::Bind => "bind",
+            Self::FirstBind => "first bind",
             Self::Unbind => "unbind",
             Self::Deprovision => "deprovision",
             Self::Poll => "last operation",

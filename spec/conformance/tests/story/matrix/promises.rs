@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use odb_conformance::{Answer, BrokerCall, LogLine, eventually};
+use odb_conformance::{Answer, BrokerCall, LogLine, ProcessTable, eventually};
 
 use super::{
     operation::{Operation, Subject, Verdict},
@@ -10,9 +10,14 @@ use super::{
 };
 use crate::PATIENCE;
 
-/// Deletes an instance as a platform does that insists.
-pub(super) async fn delete(stage: &Stage, instance: &str) {
+/// Gives everything back that an operation was about, as a platform does that insists; be it that there is no binding.
+pub(super) async fn give_back(stage: &Stage, operation: Operation, subject: &Subject) {
     let platform = stage.broker.platform();
+    if operation.binds() {
+        let unbound = platform.unbind(&subject.instance, &subject.binding).await;
+        assert!([200, 410].contains(&unbound.status), "{unbound:?}");
+    }
+    let instance = &subject.instance;
     eventually("the instance is deleted", PATIENCE, async || {
         let answer = platform.deprovision(instance).await;
         match Operation::Deprovision.verdict(&answer) {
@@ -90,13 +95,19 @@ pub(super) async fn expect_once(stage: &Stage, operation: Operation, subject: &S
     );
 }
 
-/// No deployment, config or marker of a deleted instance is there any more.
+/// No deployment, config, marker, credential or UAA client of a deleted instance is there any more.
 pub(super) async fn expect_nothing_left(stage: &Stage, instance: &str) {
     let director = &stage.director;
     eventually("nothing is left", PATIENCE, async || {
         let mut left = director.deployments().await;
         left.extend(director.configs().await.iter().map(ToString::to_string));
+        left.extend(stage.clients.ids().await);
         left.retain(|text| text.contains(instance));
+        left.extend(stage.runtime_credhub.names_like(instance).await);
+        // The Director's own variables stay behind: the broker's client may only read them.
+        let mut secrets = stage.bosh_credhub.names_like(instance).await;
+        secrets.retain(|name| name.starts_with("/odb/"));
+        left.extend(secrets);
         if left.is_empty() {
             Ok(())
         } else {
@@ -118,4 +129,17 @@ pub(super) fn expect_named(stage: &Stage, answer: &Answer, call: &BrokerCall) {
     });
     let lines: Vec<String> = lines.iter().map(LogLine::text).collect();
     assert!(named, "no line names `{name}`: {lines:#?}");
+}
+
+/// Nobody can read a secret: not in the log, the errors, the metrics, nor on a command line.
+pub(super) async fn expect_no_secret_told(stage: &Stage) {
+    let secrets = stage.secrets().await;
+    let broker = &stage.broker;
+    let log: Vec<String> = broker.log().iter().map(LogLine::text).collect();
+    secrets.expect_none_in("the log", &log.join("\n"));
+    secrets.expect_none_in("an error", &broker.platform().refusals());
+    secrets.expect_none_in("a metric", &broker.metrics().await.text);
+    for process in ProcessTable::look().family_of(broker.id()) {
+        secrets.expect_none_in("a command line", &process.command_line);
+    }
 }

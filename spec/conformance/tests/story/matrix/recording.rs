@@ -40,7 +40,7 @@ impl Recording {
             let tasks = stage.director.tasks_of(&deployment).await;
             places = places_of(stage, &tasks[before..]).await;
         }
-        promises::delete(stage, &subject.instance).await;
+        promises::give_back(stage, operation, &subject).await;
         promises::expect_nothing_left(stage, &subject.instance).await;
         Self {
             operation,

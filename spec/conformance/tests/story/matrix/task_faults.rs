@@ -115,7 +115,7 @@ impl TaskFault {
             end = format!("{end}, repeated: {repeated}");
         }
         promises::expect_once(stage, self.operation, &subject).await;
-        promises::delete(stage, &subject.instance).await;
+        promises::give_back(stage, self.operation, &subject).await;
         promises::expect_nothing_left(stage, &subject.instance).await;
         self.row(&answer.status.to_string(), &end, None)
     }

@@ -1,7 +1,8 @@
 //! B and UB: bind and unbind.
 //!
-//! Without a store of its own the broker cannot tell an identical binding from another (B-05, B-06), nor one that is gone
-//! (UB-03): that is up to the adapter, by its exit codes 49 and 41 (`spec/contracts/adapter-protocol.md`, "Exit codes").
+//! Without the runtime CredHub the broker cannot tell an identical binding from another (B-05, B-06): that is up to the
+//! adapter, by its exit code 49, as it is, by 41, whether there is one at all (UB-03; `spec/contracts/adapter-protocol.md`,
+//! "Exit codes"). What holds with it, B-05, B-06, UB-06 and FB-01, `bindings` tells; B-09 and LB-01 too.
 
 use odb_conformance::{Answer, Broker, Foundation, Order, Platform, Redis, new_id};
 use reqwest::Method;

@@ -172,3 +172,29 @@ async fn an_update_without_effect_is_answered_at_once() {
     let history = foundation.director().history().await;
     assert_eq!(history, history_of_an_order(&instance));
 }
+
+/// A-05, D-04: a change that asks for nothing finds the instance busy as any other does.
+#[tokio::test]
+async fn what_is_being_made_or_deleted_is_busy_for_a_change_of_nothing_too() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let hold = json!({
+        "at": { "place": "step", "stage": "Running errand" }, "effect": { "kind": "hold" },
+    });
+
+    for order in [true, false] {
+        foundation.control().set_task_fault(&hold).await;
+        let token = if order {
+            platform.provision(&instance, &Order::small()).await
+        } else {
+            platform.deprovision(&instance).await
+        }
+        .accepted();
+        let changed = platform.update(&instance, &Order::small()).await;
+        foundation.control().clear_faults().await;
+        assert_eq!(changed.expect_status(422).error(), "ConcurrencyError");
+        let ended = platform.end_of_operation(&instance, &token).await;
+        assert_ne!(ended.state, "failed", "{ended:?}");
+    }
+}
