@@ -141,13 +141,16 @@ impl ServiceInstancesApi {
         })))
     }
 
-    /// All service instances; there are no pages. Safe to repeat.
+    /// All service instances that `parameters` let through; there are no pages. What they mean is
+    /// for the API to say: they join the query of its address, in place of those of the same names.
+    /// Safe to repeat.
     #[tracing::instrument(name = "service_instances_api.instances", skip_all)]
     pub async fn instances(
         &self,
         call: &Call,
+        parameters: &[(String, String)],
     ) -> Result<Vec<ListedInstance>, ServiceInstancesApiError> {
-        let request = Request::get(self.0.url.clone())
+        let request = Request::get(self.asked_with(parameters))
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .header(AUTHORIZATION, self.0.authorization.clone())
             .request_id(REQUEST_ID, call);
@@ -169,6 +172,24 @@ impl ServiceInstancesApi {
                     source,
                 })?;
         Ok(listed.unwrap_or_default())
+    }
+
+    /// An address without parameters stays as it is written.
+    fn asked_with(&self, parameters: &[(String, String)]) -> Url {
+        let mut url = self.0.url.clone();
+        if parameters.is_empty() {
+            return url;
+        }
+        let own: Vec<(String, String)> = url
+            .query_pairs()
+            .into_owned()
+            .filter(|(name, _)| parameters.iter().all(|(given, _)| given != name))
+            .collect();
+        url.query_pairs_mut()
+            .clear()
+            .extend_pairs(own)
+            .extend_pairs(parameters);
+        url
     }
 
     fn no_answer(&self, source: TransportError) -> ServiceInstancesApiError {

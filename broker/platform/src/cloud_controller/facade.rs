@@ -1,14 +1,19 @@
 //! What can be asked, whichever version of the API answers.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::{sync::OnceCell, time::timeout_at};
 
 use super::{
-    ApiVersion, ApiVersions, CfInstance, CfPlan, CloudControllerError, InstanceGuid, PlanGuid,
+    ApiVersion, ApiVersions, CfInstance, CfPlan, CloudControllerError, InstanceGuid, InstanceQuery,
+    InstanceStream, OrganizationGuid, PlaceNames, PlanGuid, Sight, SpaceGuid,
     connection::{Connection, out_of_time},
-    v2, v3, versions,
+    listing, v2, v3, versions,
 };
 use crate::{
     http::{Call, ClientError, Limits, Trust},
@@ -17,6 +22,8 @@ use crate::{
 
 /// How many lists are read at the same time where each plan has one of its own.
 const PLANS_AT_ONCE: usize = 4;
+/// How many instances are asked for at the same time where each has to be asked for by itself.
+const INSTANCES_AT_ONCE: usize = 8;
 
 /// A Cloud Controller. Cheap to clone; clones share connections, token and what is known of its
 /// versions.
@@ -135,38 +142,122 @@ impl CloudController {
         }
     }
 
-    /// The instances of the plans, each once. Safe to repeat.
+    /// The instances that a query asks for, each once, page by page: what is held at a time are some
+    /// pages, however long the list. Nothing is asked before the stream is.
+    ///
+    /// None is missing that was there from the first question to the end of the stream; a list that
+    /// changes on every reading ends in [`CloudControllerError::ListChanging`]. Instances come in no
+    /// order that means anything.
+    pub fn list_instances(&self, call: &Call, query: InstanceQuery) -> InstanceStream {
+        listing::stream(self.clone(), call.clone(), query)
+    }
+
+    /// The instances of the plans, each once, by guid: [`CloudController::list_instances`] at one go.
+    /// Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.instances", skip_all)]
     pub async fn instances(
         &self,
         call: &Call,
         plans: &[PlanGuid],
     ) -> Result<Vec<CfInstance>, CloudControllerError> {
-        if plans.is_empty() {
-            return Ok(Vec::new());
+        let query = InstanceQuery::of_plans(plans.to_vec());
+        let found: BTreeMap<InstanceGuid, CfInstance> = self
+            .list_instances(call, query)
+            .map_ok(|instance| (instance.guid.clone(), instance))
+            .try_collect()
+            .await?;
+        Ok(found.into_values().collect())
+    }
+
+    /// A service instance, if it is there and a service broker made it. Safe to repeat.
+    #[tracing::instrument(name = "cloud_controller.instance", skip_all)]
+    pub async fn instance(
+        &self,
+        call: &Call,
+        guid: &InstanceGuid,
+        names: PlaceNames,
+    ) -> Result<Option<CfInstance>, CloudControllerError> {
+        let connection = &self.0.connection;
+        match self.spoken(call).await? {
+            ApiVersion::V3 => v3::instance(connection, call, guid, names).await,
+            ApiVersion::V2 => v2::instance(connection, call, guid, names).await,
+        }
+    }
+
+    /// The organization of a name. Safe to repeat.
+    #[tracing::instrument(name = "cloud_controller.organization_named", skip_all)]
+    pub async fn organization_named(
+        &self,
+        call: &Call,
+        name: &str,
+    ) -> Result<Option<OrganizationGuid>, CloudControllerError> {
+        let connection = &self.0.connection;
+        match self.spoken(call).await? {
+            ApiVersion::V3 => v3::organization_named(connection, call, name).await,
+            ApiVersion::V2 => v2::organization_named(connection, call, name).await,
+        }
+    }
+
+    /// The space of a name in an organization. Safe to repeat.
+    #[tracing::instrument(name = "cloud_controller.space_named", skip_all)]
+    pub async fn space_named(
+        &self,
+        call: &Call,
+        organization: &OrganizationGuid,
+        name: &str,
+    ) -> Result<Option<SpaceGuid>, CloudControllerError> {
+        let connection = &self.0.connection;
+        match self.spoken(call).await? {
+            ApiVersion::V3 => v3::space_named(connection, call, organization, name).await,
+            ApiVersion::V2 => v2::space_named(connection, call, organization, name).await,
+        }
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.0.connection
+    }
+
+    /// Those of the ids that are service instances, of whatever offering. Safe to repeat.
+    ///
+    /// Whoever may not see everything does not see all of them: see [`CloudController::sight`].
+    #[tracing::instrument(name = "cloud_controller.known_instances", skip_all)]
+    pub async fn known_instances(
+        &self,
+        call: &Call,
+        ids: &[InstanceGuid],
+    ) -> Result<BTreeSet<InstanceGuid>, CloudControllerError> {
+        if ids.is_empty() {
+            return Ok(BTreeSet::new());
         }
         let connection = &self.0.connection;
-        let found = match self.spoken(call).await? {
-            ApiVersion::V3 => v3::instances(connection, call, plans).await?,
+        match self.spoken(call).await? {
+            ApiVersion::V3 => {
+                let known = v3::known_instances(connection, call, ids).await?;
+                Ok(known.into_iter().collect())
+            }
             ApiVersion::V2 => {
-                let of_plan = async |plan: PlanGuid| v2::instances(connection, call, &plan).await;
-                let plans: Vec<_> = plans.to_vec();
-                let lists: Vec<Vec<CfInstance>> = stream::iter(plans.into_iter().map(of_plan))
-                    .buffer_unordered(PLANS_AT_ONCE)
+                let look = async |id: InstanceGuid| {
+                    let found = v2::instance(connection, call, &id, PlaceNames::Left).await?;
+                    Ok(found.map(|found| found.guid))
+                };
+                let ids: Vec<_> = ids.to_vec();
+                let known: Vec<Option<InstanceGuid>> = stream::iter(ids.into_iter().map(look))
+                    .buffer_unordered(INSTANCES_AT_ONCE)
                     .try_collect()
                     .await?;
-                lists.into_iter().flatten().collect()
+                Ok(known.into_iter().flatten().collect())
             }
-        };
-        let instances: BTreeMap<InstanceGuid, CfInstance> = found
-            .into_iter()
-            .map(|instance| (instance.guid.clone(), instance))
-            .collect();
-        Ok(instances.into_values().collect())
+        }
+    }
+
+    /// How much we may see. Asks the UAA, where no token is at hand. Safe to repeat.
+    pub async fn sight(&self, call: &Call) -> Result<Sight, CloudControllerError> {
+        let scopes = self.0.connection.scopes(call).await?;
+        Ok(Sight::of(&scopes))
     }
 
     /// The version that is spoken. Who asks first asks for all; a failure is not kept.
-    async fn spoken(&self, call: &Call) -> Result<ApiVersion, CloudControllerError> {
+    pub(super) async fn spoken(&self, call: &Call) -> Result<ApiVersion, CloudControllerError> {
         let asked = self.0.spoken.get_or_try_init(async || {
             let versions = versions::ask(&self.0.connection, call).await?;
             versions.spoken()

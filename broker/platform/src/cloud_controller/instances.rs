@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{InstanceGuid, PlanGuid, SpaceGuid};
+use super::{InstanceGuid, OrganizationGuid, PlanGuid, SpaceGuid};
 
 /// A managed service instance, as the Cloud Controller knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,12 @@ pub struct CfInstance {
     pub space: SpaceGuid,
     /// What was last done with it, if that is known.
     pub last_operation: Option<CfOperation>,
+    /// The space's name, if names were asked for and the space is still there.
+    pub space_name: Option<String>,
+    /// The organization that the space is in, likewise.
+    pub organization: Option<OrganizationGuid>,
+    /// The organization's name, likewise.
+    pub organization_name: Option<String>,
 }
 
 /// What was last done with a service instance.
@@ -59,8 +65,8 @@ pub enum CfOperationState {
 #[derive(Deserialize)]
 pub(super) struct WireOperation {
     #[serde(rename = "type")]
-    kind: Option<String>,
-    state: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) state: Option<String>,
 }
 
 impl WireOperation {

@@ -11,7 +11,7 @@
 //! | `tasks` | `/tasks`: one, many, cancel, result output |
 //! | `events` | the event output of a task |
 //! | `variables` | `/deployments/NAME/variables` |
-//! | `vms` | `/deployments/NAME/vms` |
+//! | `vms`, `instances` | `/deployments/NAME/vms`, `/deployments/NAME/instances` |
 //! | `configs` | `/configs` |
 //! | `links` | `/link_providers`, `/links`, `/link_address` |
 //!
@@ -26,6 +26,7 @@ mod error;
 mod events;
 mod ids;
 mod info;
+mod instances;
 mod links;
 mod tasks;
 mod variables;
@@ -42,6 +43,7 @@ pub use ids::{
     LinkId, LinkProviderId, TaskId,
 };
 pub use info::{Authentication, Info};
+pub use instances::{InstanceState, ProcessState};
 pub use links::{AddressFilter, DeletedLink, InstanceHealth, LinkProvider};
 pub use tasks::{Cancellation, Task, TaskFilter, TaskState};
 pub use variables::Variable;

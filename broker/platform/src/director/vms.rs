@@ -43,7 +43,7 @@ impl Director {
     }
 
     /// Waits until a task has ended well.
-    async fn wait_for(&self, call: &Call, task: TaskId) -> Result<(), DirectorError> {
+    pub(super) async fn wait_for(&self, call: &Call, task: TaskId) -> Result<(), DirectorError> {
         let mut pause = FIRST_PAUSE;
         loop {
             let state = self.task(call, task).await?.map(|task| task.state);

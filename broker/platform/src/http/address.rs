@@ -10,7 +10,11 @@ pub fn check_address(text: &str) -> Result<(), ClientError> {
 }
 
 /// Reads the address of a server as configured. Without a scheme it is `https`.
-pub(crate) fn server(text: &str) -> Result<Url, ClientError> {
+///
+/// # Errors
+///
+/// It has no host, another scheme than `https` and `http`, or credentials in it. No part of it is repeated.
+pub fn server(text: &str) -> Result<Url, ClientError> {
     let text = text.trim();
     let url = if text.contains("://") {
         Url::parse(text)
@@ -39,7 +43,7 @@ pub(crate) fn tls_server(text: &str, default_port: u16) -> Result<Url, ClientErr
 }
 
 /// The address of a thing on a server; every segment and value is encoded.
-pub(crate) fn on(server: &Url, segments: &[&str], query: &[(&str, &str)]) -> Url {
+pub fn on(server: &Url, segments: &[&str], query: &[(&str, &str)]) -> Url {
     let mut url = server.clone();
     url.set_query(None);
     url.set_fragment(None);

@@ -1,5 +1,7 @@
 //! An answer, read to its end.
 
+use std::fmt;
+
 use bytes::Bytes;
 use reqwest::{
     StatusCode,
@@ -10,7 +12,9 @@ use serde::de::DeserializeOwned;
 /// How much of an error's text is kept.
 const KEPT_OF_AN_ERROR: usize = 2 * 1024;
 
-pub(crate) struct Answer {
+/// An answer of any status, read to its end.
+#[derive(Clone)]
+pub struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -57,35 +61,47 @@ impl From<serde_json::Error> for UnreadableAnswer {
 }
 
 impl Answer {
-    pub(crate) fn status(&self) -> StatusCode {
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
+    /// A header that is text.
+    pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// The body.
+    pub fn bytes(&self) -> &[u8] {
         &self.body
     }
 
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, UnreadableAnswer> {
+    /// The body as JSON of a shape.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, UnreadableAnswer> {
         Ok(serde_json::from_slice(&self.body)?)
     }
 
     /// The body as text, what is no UTF-8 replaced.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as the text of an error.
-    pub(crate) fn error_text(&self) -> String {
+    /// The body as the text of an error, 2 KiB at most.
+    pub fn error_text(&self) -> String {
         cut(&String::from_utf8_lossy(&self.body))
     }
 }
 
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Cuts an error's text to a length that can be logged.
-pub(crate) fn cut(text: &str) -> String {
+pub fn cut(text: &str) -> String {
     let trimmed = text.trim();
     if trimmed.len() <= KEPT_OF_AN_ERROR {
         return trimmed.to_owned();

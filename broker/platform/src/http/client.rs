@@ -9,8 +9,8 @@ use tracing::{debug, warn};
 use url::{Host, Url};
 
 use super::{
-    Answer, Attempt, AttemptOutcome, Call, ClientError, Limits, Neighbour, Repeat, Request,
-    TransportError, Trust, error::tls_error, observer,
+    Answer, Attempt, AttemptOutcome, Call, ClientError, Departure, Limits, Neighbour, Repeat,
+    Request, TransportError, Trust, error::tls_error, observer,
 };
 
 /// Idle connections are given up before a server's own limit, so that few requests meet a
@@ -59,11 +59,11 @@ impl HttpClient {
     ///
     /// An answer of any status is an answer. What is told is the last attempt that may have reached the other side: what
     /// an earlier one has done there is not undone by one that was never sent.
-    pub(crate) async fn send(
-        &self,
-        call: &Call,
-        request: &Request,
-    ) -> Result<Answer, TransportError> {
+    ///
+    /// # Errors
+    ///
+    /// No attempt had a complete answer.
+    pub async fn send(&self, call: &Call, request: &Request) -> Result<Answer, TransportError> {
         let mut pauses = self.limits.pauses();
         let mut attempt = 1_usize;
         let mut sent = None;
@@ -111,6 +111,13 @@ impl HttpClient {
     }
 
     async fn exchange(&self, request: &Request) -> Result<Answer, TransportError> {
+        if let Some(neighbour) = self.neighbour {
+            observer::tell_departure(&Departure {
+                neighbour,
+                method: &request.method,
+                url: &request.url,
+            });
+        }
         let mut response = self
             .client_for(&request.url)
             .request(request.method.clone(), request.url.clone())

@@ -4,8 +4,8 @@
 //! - [`Limits`]: time to connect, time for one attempt, size of an answer, pauses between attempts.
 //! - [`Call`] and [`Deadline`]: the budget of the work that a call is part of. An attempt takes the
 //!   smaller of its own limit and what is left.
-//! - [`HttpClient`]: sends one request, again if the request says that this is safe.
-//! - [`Observer`]: hears of every attempt, to count them.
+//! - [`HttpClient`]: sends one [`Request`], again if it says that this is safe; any [`Answer`] is one.
+//! - [`Observer`]: hears of every attempt, to count them or to tell of them.
 //!
 //! Redirects are never followed: to the Director they are part of its protocol, from anybody else
 //! they are an answer that was not expected. Proxies are taken from the environment
@@ -13,7 +13,7 @@
 //!
 //! Nothing here logs a body, a query or a header.
 
-pub(crate) mod address;
+pub mod address;
 mod answer;
 mod call;
 mod client;
@@ -24,16 +24,18 @@ mod request;
 mod trust;
 
 pub use address::check_address;
-pub use answer::UnreadableAnswer;
+pub use answer::{Answer, UnreadableAnswer, cut};
 pub use call::{Call, Deadline};
 pub use client::HttpClient;
 pub use error::{ClientError, TransportError};
 pub use limits::Limits;
-pub use observer::{Attempt, AttemptOutcome, Neighbour, Observer, observe_calls};
-pub use reqwest::{Method, StatusCode};
+pub use observer::{
+    Attempt, AttemptOutcome, Departure, Neighbour, Observer, TokenEvent, observe_calls,
+};
+pub use request::{Repeat, Request, UnsendableCredentials, basic_authorization};
+pub use reqwest::{Method, StatusCode, header};
 pub use trust::{Trust, TrustError};
 pub use url::Url;
 
-pub(crate) use answer::{Answer, cut};
 pub(crate) use client::is_transient;
-pub(crate) use request::{Repeat, Request};
+pub(crate) use observer::tell_token;

@@ -2,7 +2,8 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
+use url::Url;
 
 /// Whom a call goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,10 +42,39 @@ pub enum AttemptOutcome {
     Failed,
 }
 
+/// A request that is about to be sent, for the first time or again.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<'a> {
+    /// Whom it goes to.
+    pub neighbour: Neighbour,
+    /// Its method.
+    pub method: &'a Method,
+    /// Where it goes, query included.
+    pub url: &'a Url,
+}
+
+/// What becomes of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenEvent {
+    /// There is none that lives: one is asked for.
+    Wanted,
+    /// There is a new one.
+    Obtained {
+        /// How long it lives, as UAA says.
+        life: Duration,
+    },
+}
+
 /// Hears of every attempt, on the task that makes it: it must not take long.
 pub trait Observer: Send + Sync {
+    /// A request is about to be sent.
+    fn depart(&self, _departure: &Departure<'_>) {}
+
     /// An attempt is over.
-    fn observe(&self, attempt: &Attempt);
+    fn observe(&self, _attempt: &Attempt) {}
+
+    /// A token is wanted, or there.
+    fn token(&self, _event: TokenEvent) {}
 }
 
 static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
@@ -59,6 +89,18 @@ pub fn observe_calls(observer: &'static dyn Observer) {
 pub(super) fn tell(attempt: &Attempt) {
     if let Some(observer) = OBSERVER.get() {
         observer.observe(attempt);
+    }
+}
+
+pub(super) fn tell_departure(departure: &Departure<'_>) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.depart(departure);
+    }
+}
+
+pub(crate) fn tell_token(event: TokenEvent) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.token(event);
     }
 }
 

@@ -1,17 +1,42 @@
 //! A request, before it is sent.
 
+use std::fmt;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use reqwest::{
     Method,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
+use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::Call;
 
+/// Name or password cannot be put into a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the name or the password cannot be sent in a header")]
+pub struct UnsendableCredentials;
+
+/// The value of `Authorization` for a name and a password.
+///
+/// # Errors
+///
+/// What is encoded does not fit into a header.
+pub fn basic_authorization(
+    username: &str,
+    password: &SecretString,
+) -> Result<HeaderValue, UnsendableCredentials> {
+    let credentials = format!("{username}:{}", password.expose_secret());
+    let value = format!("Basic {}", BASE64_STANDARD.encode(credentials));
+    let mut value = HeaderValue::try_from(value).map_err(|_| UnsendableCredentials)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
 /// When a request may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repeat {
+pub enum Repeat {
     /// Repeating changes nothing: again after every transient failure, 502, 503 and 504 included.
     WhenTransient,
     /// It starts something: again only as long as no connection has come about.
@@ -20,7 +45,7 @@ pub(crate) enum Repeat {
 
 /// A request that can be sent more than once.
 #[derive(Clone)]
-pub(crate) struct Request {
+pub struct Request {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
@@ -29,7 +54,8 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(method: Method, url: Url, repeat: Repeat) -> Self {
+    /// A request without headers and body.
+    pub fn new(method: Method, url: Url, repeat: Repeat) -> Self {
         Self {
             method,
             url,
@@ -39,16 +65,21 @@ impl Request {
         }
     }
 
-    pub(crate) fn get(url: Url) -> Self {
+    /// A request that only reads.
+    pub fn get(url: Url) -> Self {
         Self::new(Method::GET, url, Repeat::WhenTransient)
     }
 
-    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    /// With a header.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    pub(crate) fn body(self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+    /// With a body.
+    #[must_use]
+    pub fn body(self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self {
             body: body.into(),
             ..self
@@ -60,7 +91,8 @@ impl Request {
     }
 
     /// Names the caller's request, if it has an id that fits into a header.
-    pub(crate) fn request_id(self, header: HeaderName, call: &Call) -> Self {
+    #[must_use]
+    pub fn request_id(self, header: HeaderName, call: &Call) -> Self {
         let id = call.request_id.as_deref();
         match id.and_then(|id| HeaderValue::from_str(id).ok()) {
             Some(id) => self.header(header, id),
@@ -68,15 +100,28 @@ impl Request {
         }
     }
 
-    pub(crate) fn method(&self) -> &Method {
+    /// Its method.
+    pub fn method(&self) -> &Method {
         &self.method
     }
 
-    pub(crate) fn url(&self) -> &Url {
+    /// Where it goes.
+    pub fn url(&self) -> &Url {
         &self.url
     }
 
-    pub(crate) fn path(&self) -> &str {
+    /// Where it goes, without server and query.
+    pub fn path(&self) -> &str {
         self.url.path()
+    }
+}
+
+/// The body may hold secrets.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("path", &self.path())
+            .finish_non_exhaustive()
     }
 }

@@ -86,6 +86,26 @@ impl Trust {
         Self::anchored_in(roots)
     }
 
+    /// Believes whoever shows the first certificate of a PEM text and holds its key, whatever name it is called by, and
+    /// nobody else. For a server whose own certificate is at hand.
+    pub fn of_this_certificate(pem: &str) -> Result<Self, TrustError> {
+        let first = CertificateDer::pem_slice_iter(pem.as_bytes()).next();
+        let certificate = match first {
+            Some(Ok(certificate)) => certificate,
+            Some(Err(source)) => return Err(TrustError::Pem { source }),
+            None => return Err(TrustError::NoCertificate),
+        };
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = KnownServer {
+            certificate,
+            signatures: AcceptAnyServer(provider.clone()),
+        };
+        let config = builder(provider)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        Ok(Self::new(config, true))
+    }
+
     /// Believes everybody. For the operator who has switched verification off.
     pub fn unverified() -> Result<Self, TrustError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
@@ -198,5 +218,54 @@ impl ServerCertVerifier for AcceptAnyServer {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Takes one certificate, and checks that the server holds its key.
+#[derive(Debug)]
+struct KnownServer {
+    certificate: CertificateDer<'static>,
+    signatures: AcceptAnyServer,
+}
+
+impl ServerCertVerifier for KnownServer {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if *end_entity == self.certificate {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            let error = rustls::CertificateError::ApplicationVerificationFailure;
+            Err(rustls::Error::InvalidCertificate(error))
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.signatures
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.signatures
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signatures.supported_verify_schemes()
     }
 }

@@ -20,8 +20,8 @@ use url::Url;
 
 use super::{Grant, TokenError};
 use crate::http::{
-    Answer, Call, ClientError, HttpClient, Limits, Method, Neighbour, Repeat, Request,
-    TransportError, Trust, UnreadableAnswer, address, cut,
+    Answer, Call, ClientError, HttpClient, Limits, Method, Neighbour, Repeat, Request, TokenEvent,
+    TransportError, Trust, UnreadableAnswer, address, cut, tell_token,
 };
 
 const ENCODED_CREDENTIALS: HeaderName = HeaderName::from_static("x-cf-encoded-credentials");
@@ -110,6 +110,7 @@ impl TokenSource {
     async fn ask(&self, call: &Call, number: u64) -> Result<Current, TokenError> {
         let inner = &*self.0;
         let asked_at = Instant::now();
+        tell_token(TokenEvent::Wanted);
         let request = Request::new(Method::POST, inner.endpoint.clone(), Repeat::WhenTransient)
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .header(AUTHORIZATION, inner.grant.authorization()?)
@@ -135,6 +136,7 @@ impl TokenSource {
             return Err(self.not_understood(UnreadableAnswer::Missing { missing }));
         }
         let life = Duration::from_secs(granted.expires_in.unwrap_or(0));
+        tell_token(TokenEvent::Obtained { life });
         let usable = life.saturating_sub(RENEWED_BEFORE_END.min(life / 10));
         Ok(Current {
             token: Token {

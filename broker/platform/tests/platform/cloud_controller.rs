@@ -3,10 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use odb_platform::{
-    cloud_controller::{
-        ApiVersion, CfOperation, CfOperationKind, CfOperationState, CloudController,
-        CloudControllerError, PlanGuid,
-    },
+    cloud_controller::{ApiVersion, CloudController, CloudControllerError, InstanceGuid, PlanGuid},
     http::{StatusCode, Trust},
     uaa::{Grant, TokenSource},
 };
@@ -17,7 +14,7 @@ use crate::foundation::{Reply, Request, Server, call, limits, uaa};
 const V3_ROOT: &str = r#"{"links":{"self":{"href":"https://api"},"cloud_controller_v3":{"href":"https://api/v3","meta":{"version":"3.228.0"}},"cloud_controller_v2":null,"credhub":null}}"#;
 
 /// A Cloud Controller with version 3 alone, and a client of it.
-async fn cloud_controller(
+pub(crate) async fn cloud_controller(
     uaa: &Server,
     answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> (Server, CloudController) {
@@ -45,7 +42,7 @@ pub(crate) async fn client_of(
 }
 
 /// The request lines so far, but for the question for the version.
-fn lines(server: &Server) -> Vec<String> {
+pub(crate) fn lines(server: &Server) -> Vec<String> {
     let mut lines = server.lines();
     assert_eq!(
         lines.remove(0),
@@ -55,7 +52,7 @@ fn lines(server: &Server) -> Vec<String> {
     lines
 }
 
-fn page(next: Option<&str>, total: u64, resources: &str) -> Reply {
+pub(crate) fn page(next: Option<&str>, total: u64, resources: &str) -> Reply {
     let next = next.map_or("null".to_owned(), |href| format!(r#"{{"href":"{href}"}}"#));
     Reply::ok(format!(
         r#"{{"pagination":{{"total_results":{total},"total_pages":1,"first":{{"href":"x"}},"last":{{"href":"x"}},"next":{next},"previous":null}},"resources":[{resources}]}}"#
@@ -65,12 +62,6 @@ fn page(next: Option<&str>, total: u64, resources: &str) -> Reply {
 fn plan(guid: &str, catalog_id: &str) -> String {
     format!(
         r#"{{"guid":"{guid}","name":"small","visibility_type":"public","maintenance_info":{{}},"broker_catalog":{{"id":"{catalog_id}","metadata":{{}}}},"relationships":{{"service_offering":{{"data":{{"guid":"o"}}}}}}}}"#
-    )
-}
-
-fn instance(guid: &str, last_operation: &str) -> String {
-    format!(
-        r#"{{"guid":"{guid}","name":"db","type":"managed","last_operation":{last_operation},"relationships":{{"space":{{"data":{{"guid":"space-1"}}}},"service_plan":{{"data":{{"guid":"plan-1"}}}}}}}}"#
     )
 }
 
@@ -268,68 +259,12 @@ async fn instances_are_counted_plan_by_plan() {
 }
 
 #[tokio::test]
-async fn instances_are_listed_once_each_with_what_was_last_done_with_them() {
-    let uaa = uaa(1199).await;
-    let failed =
-        r#"{"type":"create","state":"failed","description":"","updated_at":"","created_at":""}"#;
-    let resources = format!(
-        "{},{},{}",
-        instance("i-1", failed),
-        instance("i-2", "{}"),
-        instance("i-1", failed)
-    );
-    let (_server, client) = cloud_controller(&uaa, move |_| page(None, 3, &resources)).await;
-
-    let found = client
-        .instances(&call(), &plans(&["plan-1"]))
-        .await
-        .unwrap();
-
-    assert_eq!(found.len(), 2);
-    assert_eq!(
-        (found[0].guid.as_str(), found[0].space.as_str()),
-        ("i-1", "space-1")
-    );
-    assert_eq!(
-        found[0].last_operation,
-        Some(CfOperation {
-            kind: CfOperationKind::Create,
-            state: CfOperationState::Failed,
-        })
-    );
-    assert_eq!(found[1].last_operation, None);
-}
-
-#[tokio::test]
-async fn many_plans_are_asked_for_in_addresses_of_bounded_length() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |_| page(None, 0, "")).await;
-    let many: Vec<_> = (0..250)
-        .map(|n| format!("00000000-0000-4000-8000-{n:012}").parse().unwrap())
-        .collect();
-
-    client.instances(&call(), &many).await.unwrap();
-
-    assert_eq!(lines(&server).len(), 3);
-    assert!(
-        server
-            .seen()
-            .iter()
-            .all(|request| request.target.len() < 8000)
-    );
-    assert!(client.instances(&call(), &[]).await.unwrap().is_empty());
-}
-
-#[tokio::test]
 async fn a_list_that_goes_round_in_circles_ends() {
     let uaa = uaa(1199).await;
     let (_server, client) =
-        cloud_controller(&uaa, |_| page(Some("/v3/service_instances?page=2"), 1, "")).await;
+        cloud_controller(&uaa, |_| page(Some("/v3/service_offerings?page=2"), 1, "")).await;
 
-    let error = client
-        .instances(&call(), &plans(&["plan-1"]))
-        .await
-        .unwrap_err();
+    let error = client.plans_of_offering(&call(), "x").await.unwrap_err();
 
     assert!(
         matches!(error, CloudControllerError::EndlessList { .. }),
@@ -382,4 +317,39 @@ async fn a_refusal_is_told_with_code_and_title() {
     assert!(error.to_string().contains("CF-NotAuthorized"));
     assert!(!error.is_transient());
     assert_eq!(lines(&server).len(), 1);
+}
+
+/// Whoever asks by id is told of instances of all offerings, and of those that are of no service broker.
+#[tokio::test]
+async fn those_of_many_ids_that_are_instances_are_found_in_lists_of_fifty() {
+    let uaa = uaa(1199).await;
+    let (server, client) = cloud_controller(&uaa, |request| {
+        if request.target.contains("id-59") {
+            page(None, 1, r#"{"guid":"id-59","type":"user-provided"}"#)
+        } else {
+            page(None, 0, "")
+        }
+    })
+    .await;
+    let ids: Vec<_> = (0..60)
+        .map(|n| format!("id-{n}").parse().unwrap())
+        .collect();
+
+    let known = client.known_instances(&call(), &ids).await.unwrap();
+
+    assert_eq!(
+        known.iter().map(InstanceGuid::as_str).collect::<Vec<_>>(),
+        ["id-59"]
+    );
+    let asked = lines(&server);
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    let begin = "GET /v3/service_instances?guids=id-50%2C";
+    assert!(asked[1].starts_with(begin), "{asked:?}");
+    assert!(
+        client
+            .known_instances(&call(), &[])
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }

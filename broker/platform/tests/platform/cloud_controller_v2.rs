@@ -1,10 +1,7 @@
 //! Reading from the Cloud Controller of an old foundation, by version 2 of its API.
 
 use odb_platform::{
-    cloud_controller::{
-        ApiVersion, CfOperation, CfOperationKind, CfOperationState, CloudController,
-        CloudControllerError, PlanGuid,
-    },
+    cloud_controller::{ApiVersion, CloudController, CloudControllerError, InstanceGuid, PlanGuid},
     http::StatusCode,
 };
 
@@ -14,7 +11,7 @@ use crate::{
 };
 
 /// A Cloud Controller whose version 3 is too young, and a client of it.
-async fn old_foundation(
+pub(crate) async fn old_foundation(
     uaa: &Server,
     answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> (Server, CloudController) {
@@ -29,20 +26,20 @@ async fn old_foundation(
 }
 
 /// The request lines so far, but for the question for the versions.
-fn lines(server: &Server) -> Vec<String> {
+pub(crate) fn lines(server: &Server) -> Vec<String> {
     let lines = server.lines();
     assert_eq!(lines[..2], ["GET /", "GET /v2/info"], "{lines:?}");
     lines[2..].to_vec()
 }
 
-fn page(next: Option<&str>, total: u64, resources: &str) -> Reply {
+pub(crate) fn page(next: Option<&str>, total: u64, resources: &str) -> Reply {
     let next = next.map_or("null".to_owned(), |url| format!(r#""{url}""#));
     Reply::ok(format!(
         r#"{{"total_results":{total},"total_pages":1,"prev_url":null,"next_url":{next},"resources":[{resources}]}}"#
     ))
 }
 
-fn resource(guid: &str, entity: &str) -> String {
+pub(crate) fn resource(guid: &str, entity: &str) -> String {
     format!(
         r#"{{"metadata":{{"guid":"{guid}","url":"/v2/x","created_at":"2020-01-01T00:00:00Z","updated_at":null}},"entity":{{{entity}}}}}"#
     )
@@ -60,15 +57,6 @@ fn plan(guid: &str, unique_id: &str) -> String {
     resource(
         guid,
         &format!(r#""name":"small","unique_id":"{unique_id}","public":true"#),
-    )
-}
-
-fn instance(guid: &str, plan: &str, last_operation: &str) -> String {
-    resource(
-        guid,
-        &format!(
-            r#""name":"db","service_plan_guid":"{plan}","space_guid":"space-1","type":"managed_service_instance","last_operation":{last_operation}"#
-        ),
     )
 }
 
@@ -191,58 +179,6 @@ async fn instances_are_counted_plan_by_plan() {
 }
 
 #[tokio::test]
-async fn instances_are_listed_once_each_with_what_was_last_done_with_them() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = old_foundation(&uaa, |request| {
-        let creating = r#"{"type":"create","state":"in progress","description":""}"#;
-        let (next, guid, operation) = match request.target.as_str() {
-            target if target.contains("plan-2") => (None, "i-3", "null"),
-            target if target.contains("page=2") => (None, "i-2", "null"),
-            _ => {
-                let next = "/v2/service_plans/plan-1/service_instances?page=2";
-                (Some(next), "i-1", creating)
-            }
-        };
-        let plan = if guid == "i-3" { "plan-2" } else { "plan-1" };
-        let twice = instance(guid, plan, operation);
-        page(next, 2, &format!("{twice},{twice}"))
-    })
-    .await;
-
-    let found = client
-        .instances(&call(), &plans(&["plan-1", "plan-2"]))
-        .await
-        .unwrap();
-
-    let told: Vec<_> = found
-        .iter()
-        .map(|instance| {
-            (
-                instance.guid.as_str(),
-                instance.plan.as_str(),
-                instance.space.as_str(),
-            )
-        })
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("i-1", "plan-1", "space-1"),
-            ("i-2", "plan-1", "space-1"),
-            ("i-3", "plan-2", "space-1")
-        ]
-    );
-    assert_eq!(
-        found[0].last_operation,
-        Some(CfOperation {
-            kind: CfOperationKind::Create,
-            state: CfOperationState::InProgress,
-        })
-    );
-    assert_eq!(found[1].last_operation, None);
-}
-
-#[tokio::test]
 async fn an_expired_token_is_replaced_once() {
     let uaa = uaa(1199).await;
     let expired =
@@ -321,4 +257,37 @@ async fn a_list_that_goes_round_in_circles_ends() {
         matches!(error, CloudControllerError::EndlessList { .. }),
         "{error:?}"
     );
+}
+
+#[tokio::test]
+async fn an_id_is_unknown_only_if_the_cloud_controller_itself_says_so() {
+    let uaa = uaa(1199).await;
+    let (_server, client) = old_foundation(&uaa, |request| match request.target.as_str() {
+        "/v2/service_instances/there" => Reply::ok(resource(
+            "there",
+            r#""service_plan_guid":"plan-1","space_guid":"space-1""#,
+        )),
+        "/v2/service_instances/gone" => Reply::status(
+            404,
+            r#"{"description":"not found","error_code":"CF-ServiceInstanceNotFound","code":60004}"#,
+        ),
+        _ => Reply::status(404, "404 Not Found: Requested route does not exist."),
+    })
+    .await;
+    let known = async |ids: &[&str]| {
+        let ids: Vec<_> = ids.iter().map(|id| id.parse().unwrap()).collect();
+        client.known_instances(&call(), &ids).await
+    };
+
+    let found = known(&["there", "gone"]).await.unwrap();
+
+    assert_eq!(
+        found.iter().map(InstanceGuid::as_str).collect::<Vec<_>>(),
+        ["there"]
+    );
+    let lost = known(&["gone", "elsewhere"]).await.unwrap_err();
+    let CloudControllerError::Refused { status, code, .. } = lost else {
+        panic!("it was answered: {lost}")
+    };
+    assert_eq!((status, code), (StatusCode::NOT_FOUND, None));
 }

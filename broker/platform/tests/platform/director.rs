@@ -369,6 +369,56 @@ async fn a_director_whose_list_has_no_addresses_has_its_agents_asked() {
     );
 }
 
+#[tokio::test]
+async fn the_states_of_instances_are_told_by_their_agents_and_what_needs_no_vm_by_the_database() {
+    let (server, director) = director(|request| match request.line().trim_start_matches("GET ") {
+        "/deployments/service-instance_b2/instances" => Reply::ok(
+            r#"[{"agent_id":"a","cid":"20930","job":"srv","index":0,"id":"d9","az":"z1","ips":["10.0.0.1"],"expects_vm":true},{"agent_id":null,"cid":null,"job":"smoke-ig","index":0,"id":"f4","az":"z1","ips":[],"vm_created_at":null,"expects_vm":false}]"#,
+        ),
+        "/deployments/service-instance_b2/instances?format=full" => {
+            Reply::status(302, "").with("Location", "https://director:25555/tasks/7")
+        }
+        "/tasks/7" => Reply::ok(r#"{"id":7,"state":"done","description":"retrieve vm-stats"}"#),
+        _ => Reply::ok(
+            r#"{"vm_cid":null,"job_name":"smoke-ig","index":0,"job_state":null,"state":"started","vitals":null,"processes":[],"id":"f4"}
+{"vm_cid":"20930","job_name":"srv","index":0,"job_state":"failing","state":"started","vitals":{},"processes":[{"name":"redis","state":"failing","uptime":{"secs":1}}],"id":"d9"}
+"#,
+        ),
+    })
+    .await;
+
+    let states = director.instance_states(&call(), &name()).await.unwrap();
+
+    let told: Vec<_> = states
+        .unwrap_or_default()
+        .into_iter()
+        .map(|state| {
+            (
+                state.group,
+                state.expects_vm,
+                state.reported,
+                state.processes.len(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("smoke-ig".to_owned(), false, None, 0),
+            ("srv".to_owned(), true, Some("failing".to_owned()), 1),
+        ]
+    );
+    assert_eq!(
+        server.lines(),
+        [
+            "GET /deployments/service-instance_b2/instances",
+            "GET /deployments/service-instance_b2/instances?format=full",
+            "GET /tasks/7",
+            "GET /tasks/7/output?type=result",
+        ]
+    );
+}
+
 fn kind() -> ConfigType {
     "odb-operation".parse().unwrap()
 }

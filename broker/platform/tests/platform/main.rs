@@ -8,10 +8,16 @@
 )]
 
 mod cloud_controller;
+mod cloud_controller_brokers;
+mod cloud_controller_deletions;
+mod cloud_controller_jobs;
+mod cloud_controller_plans;
+mod cloud_controller_upgrades;
 mod cloud_controller_v2;
 mod credhub;
 mod director;
 mod foundation;
+mod instance_lists;
 mod links;
 mod service_instances_api;
 mod submission;

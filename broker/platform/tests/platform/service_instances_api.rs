@@ -22,7 +22,7 @@ async fn the_list_is_read_under_its_own_query_and_with_basic_authentication() {
     .await;
 
     let listed = api(&server, "?service=redis", &server.trust())
-        .instances(&call())
+        .instances(&call(), &[])
         .await
         .unwrap();
 
@@ -45,11 +45,28 @@ async fn the_list_is_read_under_its_own_query_and_with_basic_authentication() {
 }
 
 #[tokio::test]
+async fn parameters_join_the_query_of_the_address_and_stand_in_for_those_of_their_names() {
+    let server = Server::start(|_| Reply::ok("[]")).await;
+    let parameters = [("space", "a b"), ("kind", "x&y")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+
+    api(&server, "?kind=redis&key=1", &server.trust())
+        .instances(&call(), &parameters)
+        .await
+        .unwrap();
+
+    assert_eq!(
+        server.lines(),
+        ["GET /instances?key=1&space=a+b&kind=x%26y"]
+    );
+}
+
+#[tokio::test]
 async fn a_refusal_is_told_with_its_description_and_without_the_query() {
     let server = Server::start(|_| Reply::status(403, r#"{"description":"not you"}"#)).await;
 
     let api = api(&server, "?key=secret", &server.trust());
-    let error = api.instances(&call()).await.unwrap_err();
+    let error = api.instances(&call(), &[]).await.unwrap_err();
 
     let told = everything(&error);
     assert!(told.contains("403") && told.contains("`not you`"), "{told}");
@@ -67,7 +84,7 @@ async fn an_authority_that_nobody_trusts_is_told_apart_from_other_trouble() {
     let stranger = stranger.self_signed(&rcgen::KeyPair::generate().unwrap());
 
     let error = api(&server, "", &Trust::only(&stranger.unwrap().pem()).unwrap())
-        .instances(&call())
+        .instances(&call(), &[])
         .await
         .unwrap_err();
 
@@ -83,7 +100,7 @@ async fn an_answer_that_is_no_list_of_instances_is_not_understood() {
         let server = Server::start(move |_| Reply::ok(body)).await;
 
         let error = api(&server, "", &server.trust())
-            .instances(&call())
+            .instances(&call(), &[])
             .await
             .unwrap_err();
 
@@ -98,7 +115,9 @@ async fn an_answer_that_is_no_list_of_instances_is_not_understood() {
 async fn no_list_is_an_empty_list() {
     let server = Server::start(|_| Reply::ok("null")).await;
 
-    let listed = api(&server, "", &server.trust()).instances(&call()).await;
+    let listed = api(&server, "", &server.trust())
+        .instances(&call(), &[])
+        .await;
 
     assert_eq!(listed.unwrap(), []);
 }

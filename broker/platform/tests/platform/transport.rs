@@ -249,6 +249,7 @@ fn every_call_can_be_part_of_a_spawned_task() {
     spawnable(|| made::<Director>().result_output(made(), TaskId::new(1)));
     spawnable(|| made::<Director>().events(made(), TaskId::new(1), 0));
     spawnable(|| made::<Director>().vms(made(), made()));
+    spawnable(|| made::<Director>().instance_states(made(), made()));
     spawnable(|| made::<Director>().config_latest(made(), made(), made()));
     spawnable(|| made::<Director>().configs_of_type(made(), made()));
     spawnable(|| made::<Director>().configs_named(made(), made()));

@@ -4,6 +4,7 @@ use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
 };
+use url::Url;
 
 use crate::{
     cloud_controller::{
@@ -35,6 +36,25 @@ pub(super) async fn list<T: DeserializeOwned>(
     segments: &[&str],
 ) -> Result<Vec<T>, CloudControllerError> {
     let first = connection.address(segments, &[("results-per-page", PER_PAGE)]);
+    all(connection, call, first).await
+}
+
+/// The entries of a list for which a condition holds, such as `name:somebody`.
+pub(super) async fn filtered<T: DeserializeOwned>(
+    connection: &Connection,
+    call: &Call,
+    segments: &[&str],
+    condition: &str,
+) -> Result<Vec<T>, CloudControllerError> {
+    let query = [("q", condition), ("results-per-page", PER_PAGE)];
+    all(connection, call, connection.address(segments, &query)).await
+}
+
+async fn all<T: DeserializeOwned>(
+    connection: &Connection,
+    call: &Call,
+    first: Url,
+) -> Result<Vec<T>, CloudControllerError> {
     let path = first.path().to_owned();
     let mut next = Some(first);
     let mut entries = Vec::new();
@@ -59,9 +79,11 @@ pub(super) async fn count(
 }
 
 #[derive(Deserialize)]
-struct Page<T> {
-    total_results: u64,
+pub(super) struct Page<T> {
+    pub(super) total_results: u64,
+    /// 1 at least.
+    pub(super) total_pages: usize,
     /// Relative.
     next_url: Option<String>,
-    resources: Vec<T>,
+    pub(super) resources: Vec<T>,
 }

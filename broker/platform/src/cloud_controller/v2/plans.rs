@@ -4,7 +4,9 @@ use serde::Deserialize;
 
 use super::pages::{Resource, list};
 use crate::{
-    cloud_controller::{CfPlan, CloudControllerError, PlanGuid, connection::Connection},
+    cloud_controller::{
+        CfPlan, CloudControllerError, OfferingGuid, PlanGuid, connection::Connection,
+    },
     http::Call,
 };
 
@@ -15,17 +17,23 @@ pub(in crate::cloud_controller) async fn plans_of_offering(
     call: &Call,
     broker_catalog_id: &str,
 ) -> Result<Vec<CfPlan>, CloudControllerError> {
-    let services: Vec<Resource<String, WireService>> =
+    let services: Vec<Resource<OfferingGuid, WireService>> =
         list(connection, call, &["v2", "services"]).await?;
     let mut plans = Vec::new();
     for service in services {
         if service.entity.unique_id.as_deref() != Some(broker_catalog_id) {
             continue;
         }
-        let segments = ["v2", "services", &service.metadata.guid, "service_plans"];
+        let segments = [
+            "v2",
+            "services",
+            service.metadata.guid.as_str(),
+            "service_plans",
+        ];
         let found: Vec<Resource<PlanGuid, WirePlan>> = list(connection, call, &segments).await?;
         plans.extend(found.into_iter().map(|plan| CfPlan {
             guid: plan.metadata.guid,
+            offering: service.metadata.guid.clone(),
             name: plan.entity.name,
             unique_id: plan.entity.unique_id,
         }));

@@ -17,7 +17,7 @@ use crate::{
 /// The most that the Cloud Controller gives at once.
 const PER_PAGE: &str = "5000";
 /// How many ids go into one filter, so that the address stays below what proxies take.
-pub(super) const IDS_PER_FILTER: usize = 100;
+pub(super) const IDS_PER_FILTER: usize = 50;
 
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
@@ -30,9 +30,10 @@ pub(super) async fn list<T: DeserializeOwned>(
     connection: &Connection,
     call: &Call,
     segments: &[&str],
-    filter: (&str, &str),
+    filters: &[(&str, &str)],
 ) -> Result<Vec<T>, CloudControllerError> {
-    let first = connection.address(segments, &[filter, ("per_page", PER_PAGE)]);
+    let query = [filters, &[("per_page", PER_PAGE)]].concat();
+    let first = connection.address(segments, &query);
     let path = first.path().to_owned();
     let mut next = Some(first);
     let mut entries = Vec::new();
@@ -69,15 +70,23 @@ pub(super) fn values<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
     encoded.join(",")
 }
 
+type Page<T> = Paged<T, IgnoredAny>;
+
+/// A page, and what comes along with it.
 #[derive(Deserialize)]
-struct Page<T> {
-    pagination: Pagination,
-    resources: Vec<T>,
+#[serde(bound = "T: Deserialize<'de>, Included: Deserialize<'de> + Default")]
+pub(super) struct Paged<T, Included> {
+    pub(super) pagination: Pagination,
+    pub(super) resources: Vec<T>,
+    #[serde(default)]
+    pub(super) included: Included,
 }
 
 #[derive(Deserialize)]
-struct Pagination {
-    total_results: u64,
+pub(super) struct Pagination {
+    pub(super) total_results: u64,
+    /// 1 at least.
+    pub(super) total_pages: usize,
     next: Option<Link>,
 }
 

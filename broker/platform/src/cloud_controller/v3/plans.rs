@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 
-use super::pages::{IDS_PER_FILTER, list, values};
+use super::pages::{IDS_PER_FILTER, ToOne, list, values};
 use crate::{
-    cloud_controller::{CfPlan, CloudControllerError, PlanGuid, connection::Connection},
+    cloud_controller::{
+        CfPlan, CloudControllerError, OfferingGuid, PlanGuid, connection::Connection,
+    },
     http::Call,
 };
 
@@ -16,12 +18,13 @@ pub(in crate::cloud_controller) async fn plans_of_offering(
     let ids = values([broker_catalog_id]);
     let filter = ("broker_catalog_ids", ids.as_str());
     let offerings: Vec<WireOffering> =
-        list(connection, call, &["v3", "service_offerings"], filter).await?;
+        list(connection, call, &["v3", "service_offerings"], &[filter]).await?;
     let mut plans = Vec::new();
     for offerings in offerings.chunks(IDS_PER_FILTER) {
         let guids = values(offerings.iter().map(|offering| offering.guid.as_str()));
         let filter = ("service_offering_guids", guids.as_str());
-        let found: Vec<WirePlan> = list(connection, call, &["v3", "service_plans"], filter).await?;
+        let found: Vec<WirePlan> =
+            list(connection, call, &["v3", "service_plans"], &[filter]).await?;
         plans.extend(found.into_iter().map(CfPlan::from));
     }
     Ok(plans)
@@ -37,6 +40,12 @@ struct WirePlan {
     guid: PlanGuid,
     name: String,
     broker_catalog: WireCatalog,
+    relationships: WireRelationships,
+}
+
+#[derive(Deserialize)]
+struct WireRelationships {
+    service_offering: ToOne<OfferingGuid>,
 }
 
 #[derive(Deserialize)]
@@ -48,6 +57,7 @@ impl From<WirePlan> for CfPlan {
     fn from(wire: WirePlan) -> Self {
         Self {
             guid: wire.guid,
+            offering: wire.relationships.service_offering.data.guid,
             name: wire.name,
             unique_id: wire.broker_catalog.id,
         }

@@ -1,0 +1,228 @@
+//! What the Cloud Controller carries out by and by (`spec/contracts/platform-apis.md`, section 3.4).
+
+use std::fmt;
+
+use percent_encoding::percent_decode_str;
+use reqwest::header::{HeaderName, LOCATION};
+use serde::Deserialize;
+use tokio::time::sleep;
+use url::Url;
+
+use super::{
+    CloudController, CloudControllerError, JobGuid,
+    connection::{Connection, Written},
+    error::is_lasting_fault_of_broker,
+};
+use crate::http::{Call, StatusCode, cut};
+
+const WARNINGS: HeaderName = HeaderName::from_static("x-cf-warnings");
+
+/// The Cloud Controller's codes for what fails by no fault of the request: an unspecified failure on the way to a broker,
+/// unavailability, a failed, rejected or malformed synchronisation (a router that does not know the broker yet answers
+/// for it), a job that took too long.
+const PASSING: [u64; 6] = [10001, 10015, 270_020, 270_021, 270_022, 290_006];
+
+/// A request that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// It has been carried out.
+    Done {
+        /// What the operator should know.
+        warnings: Vec<String>,
+    },
+    /// It is being carried out: [`CloudController::finished`] waits for its end.
+    Job(JobGuid),
+}
+
+/// A job at the moment of the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CfJob {
+    /// Its id.
+    pub guid: JobGuid,
+    /// What it does, such as `service_broker.delete`.
+    pub operation: String,
+    /// How far it is.
+    pub state: JobState,
+    /// Why it has failed, the cause first.
+    pub faults: Vec<CfFault>,
+    /// What the operator should know.
+    pub warnings: Vec<String>,
+}
+
+/// How far a job is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// The Cloud Controller is at it, or will be.
+    Processing,
+    /// The broker is at it.
+    Polling,
+    /// It ended well.
+    Complete,
+    /// It failed.
+    Failed,
+    /// A state that this client does not know; a newer Cloud Controller is at it.
+    Unknown(String),
+}
+
+/// What the Cloud Controller says of a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct CfFault {
+    /// Its code (`spec/contracts/platform-apis.md`, section 3.2).
+    pub code: Option<u64>,
+    /// Its title, such as `CF-UnableToPerform`; empty if there is none.
+    #[serde(default)]
+    pub title: String,
+    /// The explanation; 2 KiB at most.
+    #[serde(default)]
+    pub detail: String,
+}
+
+impl CloudController {
+    /// How a job is doing. Safe to repeat.
+    #[tracing::instrument(name = "cloud_controller.job", skip_all, fields(%job))]
+    pub async fn job(&self, call: &Call, job: &JobGuid) -> Result<CfJob, CloudControllerError> {
+        let connection = self.connection();
+        let url = connection.address(&["v3", "jobs", job.as_str()], &[]);
+        let wire: WireJob = connection.read(call, url).await?;
+        Ok(wire.job(job))
+    }
+
+    /// Waits until what was taken has been carried out, and tells of what it warns. The pauses between two looks grow
+    /// with [`Limits`](crate::http::Limits), the deadline of the call ends it. A failure to look is none of the job:
+    /// it goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`CloudControllerError::JobFailed`] when the job has failed, [`CloudControllerError::OutOfTime`] when the deadline
+    /// comes first: the job goes on then.
+    pub async fn finished(
+        &self,
+        call: &Call,
+        accepted: Accepted,
+    ) -> Result<Vec<String>, CloudControllerError> {
+        let guid = match accepted {
+            Accepted::Done { warnings } => return Ok(warnings),
+            Accepted::Job(guid) => guid,
+        };
+        let mut pauses = self.connection().pauses();
+        loop {
+            let trouble = match self.job(call, &guid).await {
+                Ok(job) => match job.state {
+                    JobState::Complete => return Ok(job.warnings),
+                    JobState::Failed => {
+                        return Err(CloudControllerError::JobFailed {
+                            job: guid,
+                            operation: job.operation,
+                            faults: job.faults,
+                        });
+                    }
+                    JobState::Processing | JobState::Polling | JobState::Unknown(_) => None,
+                },
+                Err(error) if error.is_transient() => Some(error),
+                Err(error) => return Err(error),
+            };
+            let pause = pauses.next().unwrap_or_default();
+            if pause >= call.deadline.remaining() {
+                return Err(trouble.unwrap_or_else(|| out_of_time(&guid)));
+            }
+            sleep(pause).await;
+        }
+    }
+}
+
+/// What came of a request that was not refused.
+pub(super) fn accepted(
+    connection: &Connection,
+    written: &Written,
+) -> Result<Accepted, CloudControllerError> {
+    if written.status() != StatusCode::ACCEPTED {
+        return Ok(Accepted::Done {
+            warnings: warnings(written),
+        });
+    }
+    let location = written.header(&LOCATION);
+    let url = location.and_then(|location| connection.page(location));
+    let guid = url.as_ref().and_then(job_of);
+    match guid.and_then(|guid| guid.parse().ok()) {
+        Some(guid) => Ok(Accepted::Job(guid)),
+        None => Err(written.lacks("address of a job")),
+    }
+}
+
+/// The last segment of `…/v3/jobs/GUID`.
+fn job_of(url: &Url) -> Option<&str> {
+    let mut segments = url.path_segments()?.rev();
+    let guid = segments.next()?;
+    (segments.next()? == "jobs").then_some(guid)
+}
+
+/// `X-Cf-Warnings`: URL-encoded texts with commas between them.
+fn warnings(written: &Written) -> Vec<String> {
+    let texts = written.header(&WARNINGS).unwrap_or_default().split(',');
+    let texts = texts.map(str::trim).filter(|text| !text.is_empty());
+    texts
+        .map(|text| {
+            // Older ones encode a space as in a form.
+            let text = text.replace('+', " ");
+            cut(&percent_decode_str(&text).decode_utf8_lossy())
+        })
+        .collect()
+}
+
+fn out_of_time(job: &JobGuid) -> CloudControllerError {
+    super::connection::out_of_time(&format!("/v3/jobs/{job}"))
+}
+
+impl CfFault {
+    pub(super) fn is_transient(&self) -> bool {
+        self.code.is_some_and(|code| PASSING.contains(&code))
+            && !is_lasting_fault_of_broker(self.code, &self.title, &self.detail)
+    }
+}
+
+impl fmt::Display for CfFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: `{}`", self.title, self.detail)
+    }
+}
+
+#[derive(Deserialize)]
+struct WireJob {
+    #[serde(default)]
+    operation: String,
+    state: String,
+    #[serde(default)]
+    errors: Vec<CfFault>,
+    #[serde(default)]
+    warnings: Vec<WireWarning>,
+}
+
+#[derive(Deserialize)]
+struct WireWarning {
+    detail: String,
+}
+
+impl WireJob {
+    fn job(self, guid: &JobGuid) -> CfJob {
+        let state = match self.state.as_str() {
+            "PROCESSING" => JobState::Processing,
+            "POLLING" => JobState::Polling,
+            "COMPLETE" => JobState::Complete,
+            "FAILED" => JobState::Failed,
+            _ => JobState::Unknown(self.state),
+        };
+        let faults = self.errors.into_iter().map(|fault| CfFault {
+            title: cut(&fault.title),
+            detail: cut(&fault.detail),
+            ..fault
+        });
+        let warnings = self.warnings.iter().map(|warning| cut(&warning.detail));
+        CfJob {
+            guid: guid.clone(),
+            operation: self.operation,
+            state,
+            faults: faults.collect(),
+            warnings: warnings.collect(),
+        }
+    }
+}

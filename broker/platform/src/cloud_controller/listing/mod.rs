@@ -1,0 +1,241 @@
+//! Service instances as a stream of pages: memory is that of some pages, each instance is given
+//! once, and none is hidden by a list that changes while it is read.
+//!
+//! A list is read newest first, its first page before the others, so that whatever changes it
+//! meanwhile shows. Then it is read again, of which only what is new is given.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | `account` | what has been seen, and whether something may be missing |
+
+mod account;
+
+use std::{collections::VecDeque, future::ready, sync::Arc};
+
+use futures_util::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
+
+use super::{
+    ApiVersion, CfInstance, CloudController, CloudControllerError, OrganizationGuid, PlanGuid,
+    SpaceGuid, connection::MOST_PAGES, v2, v3,
+};
+use crate::http::Call;
+use account::Account;
+
+/// Pages of one list that are asked for at the same time.
+const PAGES_AT_ONCE: usize = 4;
+/// How often a list is read that changes while it is.
+const MOST_PASSES: u32 = 5;
+
+/// Service instances, one by one.
+pub type InstanceStream = BoxStream<'static, Result<CfInstance, CloudControllerError>>;
+
+/// Which service instances are asked for. An empty list of spaces or organizations lets all through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceQuery {
+    /// Of any of these plans; of none if there is none.
+    pub plans: Vec<PlanGuid>,
+    /// In any of these spaces. Being shared into one is not enough.
+    pub spaces: Vec<SpaceGuid>,
+    /// In any of these organizations.
+    pub organizations: Vec<OrganizationGuid>,
+    /// Whether names are told.
+    pub names: PlaceNames,
+}
+
+/// Whether the names of spaces and organizations, and the organizations' ids, come along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceNames {
+    /// They do not.
+    Left,
+    /// They do. In version 2 of the API that is a request for each space and organization.
+    Told,
+}
+
+/// One page of a list of instances.
+pub(super) struct InstancePage {
+    /// How many entries the whole list has.
+    pub(super) total: u64,
+    /// How many pages it has.
+    pub(super) pages: usize,
+    pub(super) instances: Vec<CfInstance>,
+}
+
+/// A list that has pages.
+enum List {
+    V3(v3::InstanceList),
+    V2(v2::InstanceList),
+}
+
+impl InstanceQuery {
+    /// All instances of these plans, without names.
+    pub fn of_plans(plans: Vec<PlanGuid>) -> Self {
+        Self {
+            plans,
+            spaces: Vec::new(),
+            organizations: Vec::new(),
+            names: PlaceNames::Left,
+        }
+    }
+}
+
+pub(super) fn stream(
+    cloud_controller: CloudController,
+    call: Call,
+    query: InstanceQuery,
+) -> InstanceStream {
+    if query.plans.is_empty() {
+        return stream::empty().boxed();
+    }
+    let listing = async move {
+        let lists = match cloud_controller.spoken(&call).await? {
+            ApiVersion::V3 => v3::instance_lists(&query).map(List::V3).collect(),
+            ApiVersion::V2 => v2::instance_lists(&query).map(List::V2).collect(),
+        };
+        let listing = Listing {
+            reader: Reader {
+                cloud_controller,
+                call,
+            },
+            spaces: query.spaces,
+            lists,
+            pass: None,
+            account: Account::default(),
+            places: (query.names == PlaceNames::Told).then(v2::PlaceBook::default),
+        };
+        Ok(stream::try_unfold(listing, Listing::next)
+            .map_ok(|batch| stream::iter(batch).map(Ok))
+            .try_flatten())
+    };
+    stream::once(listing).try_flatten().boxed()
+}
+
+/// Where a stream stands.
+struct Listing {
+    reader: Reader,
+    /// Version 3 tells of instances that are shared into a space, too.
+    spaces: Vec<SpaceGuid>,
+    /// Those not begun yet.
+    lists: VecDeque<List>,
+    pass: Option<Pass>,
+    account: Account,
+    /// Names that are asked for one by one, for version 2.
+    places: Option<v2::PlaceBook>,
+}
+
+/// One reading of one list.
+struct Pass {
+    list: Arc<List>,
+    /// From 1, of this list.
+    number: u32,
+    pages: BoxStream<'static, Result<InstancePage, CloudControllerError>>,
+}
+
+impl Listing {
+    /// The next instances that have not been given yet.
+    async fn next(mut self) -> Result<Option<(Vec<CfInstance>, Self)>, CloudControllerError> {
+        loop {
+            let Some(mut pass) = self.pass.take() else {
+                let Some(list) = self.lists.pop_front() else {
+                    return Ok(None);
+                };
+                self.begin(Arc::new(list), 1);
+                continue;
+            };
+            let Some(page) = pass.pages.try_next().await? else {
+                self.end(pass)?;
+                continue;
+            };
+            let mut fresh = self.account.take(page);
+            if !self.spaces.is_empty() {
+                fresh.retain(|instance| self.spaces.contains(&instance.space));
+            }
+            if let (List::V2(_), Some(places)) = (&*pass.list, &mut self.places) {
+                let connection = self.reader.cloud_controller.connection();
+                let call = &self.reader.call;
+                places.name(connection, call, &mut fresh).await?;
+            }
+            self.pass = Some(pass);
+            if !fresh.is_empty() {
+                return Ok(Some((fresh, self)));
+            }
+        }
+    }
+
+    fn begin(&mut self, list: Arc<List>, number: u32) {
+        self.account.begin_pass();
+        self.pass = Some(Pass {
+            pages: self.reader.pages(list.clone()),
+            list,
+            number,
+        });
+    }
+
+    /// Reads the list once more if something may be missing.
+    fn end(&mut self, pass: Pass) -> Result<(), CloudControllerError> {
+        if self.account.is_whole() {
+            return Ok(());
+        }
+        if pass.number == MOST_PASSES {
+            return Err(CloudControllerError::ListChanging {
+                path: pass.list.path(),
+                passes: MOST_PASSES,
+            });
+        }
+        tracing::debug!(
+            path = pass.list.path(),
+            "a list has changed while it was read, it is read again"
+        );
+        self.begin(pass.list, pass.number + 1);
+        Ok(())
+    }
+}
+
+/// Asks for pages.
+#[derive(Clone)]
+struct Reader {
+    cloud_controller: CloudController,
+    call: Call,
+}
+
+impl Reader {
+    fn pages(
+        &self,
+        list: Arc<List>,
+    ) -> BoxStream<'static, Result<InstancePage, CloudControllerError>> {
+        let reader = self.clone();
+        let pages = async move {
+            let first = reader.page(&list, 1).await?;
+            if first.pages > MOST_PAGES {
+                return Err(CloudControllerError::EndlessList { path: list.path() });
+            }
+            let others = stream::iter(2..=first.pages)
+                .map(move |number| {
+                    let (reader, list) = (reader.clone(), list.clone());
+                    async move { reader.page(&list, number).await }
+                })
+                .buffered(PAGES_AT_ONCE);
+            Ok(stream::once(ready(Ok(first))).chain(others))
+        };
+        stream::once(pages).try_flatten().boxed()
+    }
+
+    async fn page(&self, list: &List, number: usize) -> Result<InstancePage, CloudControllerError> {
+        let connection = self.cloud_controller.connection();
+        match list {
+            List::V3(list) => list.page(connection, &self.call, number).await,
+            List::V2(list) => list.page(connection, &self.call, number).await,
+        }
+    }
+}
+
+impl List {
+    fn path(&self) -> String {
+        match self {
+            Self::V3(_) => v3::InstanceList::PATH.to_owned(),
+            Self::V2(list) => list.path(),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Who sees a plan: whether it is public (`/v2/service_plans/:guid`), else one `/v2/service_plan_visibilities` for each
+//! organization.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::pages::{Resource, filtered};
+use crate::{
+    cloud_controller::{
+        CloudControllerError, OrganizationGuid, PlanGuid, PlanVisibility, WantedVisibility,
+        connection::{Connection, with_body},
+    },
+    http::{Call, Method, Repeat, Request},
+};
+
+const VISIBILITIES: &[&str] = &["v2", "service_plan_visibilities"];
+/// The Cloud Controller's code for a visibility that is there already.
+const THERE_ALREADY: u64 = 260_002;
+
+pub(in crate::cloud_controller) async fn plan_visibility(
+    connection: &Connection,
+    call: &Call,
+    plan: &PlanGuid,
+) -> Result<PlanVisibility, CloudControllerError> {
+    if is_public(connection, call, plan).await? {
+        return Ok(PlanVisibility::Public);
+    }
+    let organizations = visibilities(connection, call, plan).await?;
+    Ok(if organizations.is_empty() {
+        PlanVisibility::Admin
+    } else {
+        let organizations = organizations.into_iter();
+        PlanVisibility::Organizations(
+            organizations
+                .map(|visibility| (visibility.entity.organization_guid, None))
+                .collect(),
+        )
+    })
+}
+
+/// What is missing is added before what is too much is removed, so that nobody who is to see the plan loses sight of it.
+pub(in crate::cloud_controller) async fn set_plan_visibility(
+    connection: &Connection,
+    call: &Call,
+    plan: &PlanGuid,
+    wanted: &WantedVisibility,
+) -> Result<(), CloudControllerError> {
+    let is_wanted_public = *wanted == WantedVisibility::Public;
+    if is_public(connection, call, plan).await? != is_wanted_public {
+        make_public(connection, call, plan, is_wanted_public).await?;
+    }
+    let nobody = BTreeSet::new();
+    let wanted = match wanted {
+        WantedVisibility::Organizations(wanted) => wanted,
+        WantedVisibility::Public | WantedVisibility::Admin => &nobody,
+    };
+    let there = visibilities(connection, call, plan).await?;
+    let seen_by: BTreeSet<_> = there
+        .iter()
+        .map(|visibility| &visibility.entity.organization_guid)
+        .collect();
+    for organization in wanted {
+        if !seen_by.contains(organization) {
+            add(connection, call, plan, organization).await?;
+        }
+    }
+    for visibility in &there {
+        if !wanted.contains(&visibility.entity.organization_guid) {
+            remove(connection, call, &visibility.metadata.guid).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn is_public(
+    connection: &Connection,
+    call: &Call,
+    plan: &PlanGuid,
+) -> Result<bool, CloudControllerError> {
+    let url = connection.address(&["v2", "service_plans", plan.as_str()], &[]);
+    let plan: Resource<PlanGuid, Publicity> = connection.read(call, url).await?;
+    Ok(plan.entity.public)
+}
+
+async fn make_public(
+    connection: &Connection,
+    call: &Call,
+    plan: &PlanGuid,
+    public: bool,
+) -> Result<(), CloudControllerError> {
+    let url = connection.address(&["v2", "service_plans", plan.as_str()], &[]);
+    let body = Publicity { public };
+    let request = with_body(Method::PUT, url, Repeat::WhenTransient, &body);
+    connection.write(call, request).await.map(drop)
+}
+
+async fn visibilities(
+    connection: &Connection,
+    call: &Call,
+    plan: &PlanGuid,
+) -> Result<Vec<Resource<String, WireVisibility>>, CloudControllerError> {
+    let condition = format!("service_plan_guid:{plan}");
+    filtered(connection, call, VISIBILITIES, &condition).await
+}
+
+/// Each organization has one at most, so that a second one is refused and adding is safe to repeat.
+async fn add(
+    connection: &Connection,
+    call: &Call,
+    plan: &PlanGuid,
+    organization: &OrganizationGuid,
+) -> Result<(), CloudControllerError> {
+    let body = Visibility {
+        service_plan_guid: plan,
+        organization_guid: organization,
+    };
+    let url = connection.address(VISIBILITIES, &[]);
+    let request = with_body(Method::POST, url, Repeat::WhenTransient, &body);
+    match connection.write(call, request).await {
+        Err(error) if error.code() == Some(THERE_ALREADY) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+async fn remove(
+    connection: &Connection,
+    call: &Call,
+    visibility: &str,
+) -> Result<(), CloudControllerError> {
+    let url = connection.address(&["v2", "service_plan_visibilities", visibility], &[]);
+    let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
+    match connection.write(call, request).await {
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+struct Publicity {
+    public: bool,
+}
+
+#[derive(Deserialize)]
+struct WireVisibility {
+    organization_guid: OrganizationGuid,
+}
+
+#[derive(Serialize)]
+struct Visibility<'a> {
+    service_plan_guid: &'a PlanGuid,
+    organization_guid: &'a OrganizationGuid,
+}

@@ -1,0 +1,130 @@
+//! The instances of a deployment, as their agents tell.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use serde::Deserialize;
+
+use super::{DeploymentName, Director, DirectorError, TaskId, error::code};
+use crate::http::{Call, StatusCode};
+
+/// What is kept of a call's time to cancel the task that asks the agents, should it not end in time.
+const TO_CANCEL: Duration = Duration::from_secs(2);
+
+/// An instance of a deployment, and how it is (`spec/contracts/director-api.md`, "Reading deployments").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceState {
+    /// Its instance group.
+    pub group: String,
+    /// Its number in the group.
+    pub index: Option<u64>,
+    /// Its UUID; Directors of before 2016 have none.
+    pub id: Option<String>,
+    /// It should have a VM. One that runs errands gets one when it is needed.
+    pub expects_vm: bool,
+    /// What it should be: `started`, `stopped` or `detached`.
+    pub desired: Option<String>,
+    /// What its agent says of its jobs, such as `running` or `failing`, or `unresponsive agent`. Absent where there is no VM.
+    pub reported: Option<String>,
+    /// The processes that its agent watches.
+    pub processes: Vec<ProcessState>,
+}
+
+/// A process of an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ProcessState {
+    /// Its name.
+    pub name: String,
+    /// How it is, such as `running` or `failing`.
+    pub state: String,
+}
+
+impl Director {
+    /// How the instances of a deployment are, sorted by group and index; `None` if there is no such deployment. Safe to repeat.
+    ///
+    /// A task asks the agents. It takes no lock, but a worker; one that is not done in time is cancelled.
+    #[tracing::instrument(name = "director.instance_states", skip_all, fields(deployment = %deployment))]
+    pub async fn instance_states(
+        &self,
+        call: &Call,
+        deployment: &DeploymentName,
+    ) -> Result<Option<Vec<InstanceState>>, DirectorError> {
+        let segments = ["deployments", deployment.as_str(), "instances"];
+        let listed: Vec<Listed> = match self.read(call, &segments, &[]).await {
+            Ok(listed) => listed,
+            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_DEPLOYMENT) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let task = self
+            .start_reading(call, self.address(&segments, &[("format", "full")]))
+            .await?;
+        let told = self.told_by_agents(call, task).await?;
+        let without_vm: BTreeSet<_> = listed
+            .iter()
+            .filter(|instance| instance.expects_vm == Some(false))
+            .map(|instance| (instance.job.clone(), instance.index, instance.id.clone()))
+            .collect();
+        let mut states: Vec<InstanceState> = told
+            .into_iter()
+            .map(|told| {
+                let key = (told.job_name.clone(), told.index, told.id.clone());
+                InstanceState {
+                    expects_vm: !without_vm.contains(&key),
+                    group: told.job_name.unwrap_or_default(),
+                    index: told.index,
+                    id: told.id,
+                    desired: told.state,
+                    reported: told.job_state,
+                    processes: told.processes.unwrap_or_default(),
+                }
+            })
+            .collect();
+        states.sort_by(|a, b| (&a.group, a.index, &a.id).cmp(&(&b.group, b.index, &b.id)));
+        Ok(Some(states))
+    }
+
+    async fn told_by_agents(
+        &self,
+        call: &Call,
+        task: TaskId,
+    ) -> Result<Vec<ToldByAgent>, DirectorError> {
+        let left = call.deadline.remaining();
+        let in_time = Call {
+            deadline: call.deadline.within(left.saturating_sub(TO_CANCEL)),
+            ..call.clone()
+        };
+        if let Err(error) = self.wait_for(&in_time, task).await {
+            if let DirectorError::OutOfTime { .. } = error
+                && let Err(error) = self.cancel(call, task).await
+            {
+                tracing::debug!(%error, "the task that asks the agents goes on for nobody");
+            }
+            return Err(error);
+        }
+        let (asked, output) = self.result(call, task).await?;
+        let lines = output.lines().filter(|line| !line.trim().is_empty());
+        let told: Result<Vec<ToldByAgent>, serde_json::Error> =
+            lines.map(serde_json::from_str).collect();
+        told.map_err(|error| asked.not_understood(error.into()))
+    }
+}
+
+/// From the Director's database.
+#[derive(Deserialize)]
+struct Listed {
+    job: Option<String>,
+    index: Option<u64>,
+    id: Option<String>,
+    expects_vm: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct ToldByAgent {
+    job_name: Option<String>,
+    index: Option<u64>,
+    id: Option<String>,
+    job_state: Option<String>,
+    state: Option<String>,
+    processes: Option<Vec<ProcessState>>,
+}
