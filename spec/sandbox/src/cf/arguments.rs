@@ -69,7 +69,7 @@ pub(super) enum CfCommand {
     /// Lists the service instances of the space.
     Services,
     /// Shows one service instance.
-    Service(NamedInstance),
+    Service(ShowService),
     /// Changes parameters or plan of a service instance.
     UpdateService(UpdateService),
     /// Brings a service instance to its plan's current version.
@@ -181,6 +181,15 @@ pub(super) struct CreateService {
 pub(super) struct NamedInstance {
     /// The service instance's name.
     pub(super) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShowService {
+    /// The service instance's name.
+    pub(super) name: String,
+    /// Print its guid and nothing else.
+    #[arg(long)]
+    pub(super) guid: bool,
 }
 
 #[derive(Debug, Args)]

@@ -284,6 +284,15 @@ pub(super) async fn show(
     screen.print(description(&instance, &included).as_bytes())
 }
 
+pub(super) async fn show_guid(
+    client: &mut Client,
+    screen: &mut Screen,
+    name: &str,
+) -> Result<(), CfError> {
+    let instance = lookup::instance(client, name).await?;
+    screen.print(format!("{}\n", instance.guid).as_bytes())
+}
+
 fn description(instance: &Instance, included: &Included) -> String {
     let plan = instance.plan().and_then(|plan| included.plan(plan));
     let offering = plan.and_then(|plan| offering_of(plan, included));

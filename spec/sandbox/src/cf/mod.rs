@@ -109,9 +109,10 @@ async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
         CfCommand::Marketplace => catalog_commands::marketplace(client, screen).await,
         CfCommand::CreateService(order) => instance_commands::create(client, screen, order).await,
         CfCommand::Services => instance_commands::list(client, screen).await,
-        CfCommand::Service(instance) => {
-            instance_commands::show(client, screen, &instance.name).await
+        CfCommand::Service(one) if one.guid => {
+            instance_commands::show_guid(client, screen, &one.name).await
         }
+        CfCommand::Service(one) => instance_commands::show(client, screen, &one.name).await,
         CfCommand::UpdateService(change) => instance_commands::update(client, screen, change).await,
         CfCommand::UpgradeService(upgrade) => {
             instance_commands::upgrade(client, screen, upgrade).await

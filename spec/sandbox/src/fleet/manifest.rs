@@ -28,16 +28,24 @@ pub(super) struct Template {
     name: String,
     text: String,
     manifest: Value,
+    /// What its broker deploys for the plan, in one word.
+    target: Option<String>,
 }
 
 impl Template {
     /// Like a deployment that is there: wherever its name stands in the manifest, theirs will.
-    pub(super) fn of(name: &str, text: &str) -> Self {
+    pub(super) fn of(name: &str, text: &str, target: Option<String>) -> Self {
         Self {
             name: name.to_owned(),
             text: text.to_owned(),
             manifest: yaml::from_str(text).unwrap_or_default(),
+            target,
         }
+    }
+
+    /// What its broker deploys for the plan, in one word, if that is known.
+    pub(super) fn target(&self) -> Option<&str> {
+        self.target.as_deref()
     }
 
     /// A plain one: the first job of the first release on one VM. There is none without releases or stemcells.
@@ -69,7 +77,7 @@ impl Template {
             "tags": {"plan": plan},
         });
         let text = yaml::to_string(&manifest).unwrap_or_else(|_| manifest.to_string());
-        Some(Self::of(NAME, &text))
+        Some(Self::of(NAME, &text, None))
     }
 
     /// The deployment of this name; one that never succeeded has no manifest and no VMs.

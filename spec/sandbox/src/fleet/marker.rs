@@ -1,5 +1,6 @@
 //! Markers as an on-demand broker leaves them (`docs/architecture.md`, "Markers and tokens").
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::draw::{Condition, Drawn};
@@ -14,16 +15,40 @@ pub(super) fn config_name(drawn: &Drawn) -> String {
     format!("{NAME_PREFIX}{}", drawn.guid)
 }
 
-/// The plan and the deployment of which a config is the marker, if it is one.
-pub(super) fn read(name: &str, content: &str) -> Option<(String, String)> {
-    let instance = name.strip_prefix(NAME_PREFIX)?;
-    let marker: Value = serde_json::from_str(content).ok()?;
-    let plan = marker["plan"].as_str()?.to_owned();
-    Some((plan, format!("service-instance_{instance}")))
+/// What the marker of a deployed instance tells that others of its plan have, too.
+pub(super) struct Example {
+    pub(super) plan: String,
+    pub(super) deployment: String,
+    /// What its broker deploys for the plan, in one word.
+    pub(super) target: Option<String>,
 }
 
-/// The marker of the last operation on an instance.
-pub(super) fn marker(drawn: &Drawn, offering: &str, plan: &str) -> Value {
+/// When an instance was ordered, and when its last operation began.
+#[derive(Clone, Copy)]
+pub(super) struct Moments {
+    pub(super) ordered: Timestamp,
+    pub(super) began: Timestamp,
+}
+
+/// What a config tells as a marker, if it is one.
+pub(super) fn read(name: &str, content: &str) -> Option<Example> {
+    let instance = name.strip_prefix(NAME_PREFIX)?;
+    let marker: Value = serde_json::from_str(content).ok()?;
+    Some(Example {
+        plan: marker["plan"].as_str()?.to_owned(),
+        deployment: format!("service-instance_{instance}"),
+        target: marker["deployed"]["target"].as_str().map(str::to_owned),
+    })
+}
+
+/// The marker of the last operation on an instance. One that is in progress stands on the marker of the creation.
+pub(super) fn markers(
+    drawn: &Drawn,
+    offering: &str,
+    plan: &str,
+    target: Option<&str>,
+    moments: Moments,
+) -> Vec<Value> {
     let (operation, outcome) = match drawn.condition {
         Condition::Well => ("create", succeeded()),
         Condition::CreateFailed => ("create", failed("Instance provisioning failed")),
@@ -38,13 +63,30 @@ pub(super) fn marker(drawn: &Drawn, offering: &str, plan: &str) -> Value {
         "operation": operation,
         "context": drawn.context,
         "request": drawn.context,
+        "began": moments.began,
         // Of no request that will be repeated.
         "digest": {"salt": drawn.guid.simple().to_string(), "hash": drawn.context.simple().to_string()},
     });
+    if operation != "delete"
+        && let Some(target) = target
+    {
+        marker["target"] = target.into();
+    }
+    if drawn.condition != Condition::CreateFailed
+        && let Some(target) = target
+    {
+        marker["deployed"] = json!({"target": target, "at": moments.ordered});
+    }
     if !outcome.is_null() {
         marker["outcome"] = outcome;
+        return vec![marker];
     }
-    marker
+    let mut creation = marker.clone();
+    creation["operation"] = "create".into();
+    creation["context"] = drawn.guid.to_string().into();
+    creation["began"] = json!(moments.ordered);
+    creation["outcome"] = succeeded();
+    vec![creation, marker]
 }
 
 fn succeeded() -> Value {

@@ -21,6 +21,7 @@ pub use self::manifest::FleetPattern;
 use self::{
     draw::{Condition, Drawn, draw},
     manifest::Template,
+    marker::Moments,
 };
 use crate::{
     cloud_controller::{CloudController, SeedError, SeedablePlan, SeededInstance, SeededState},
@@ -120,7 +121,10 @@ pub async fn seed(
         let deployment = deployed(drawn, &templates[drawn.plan], pattern);
         let adopting = director.adopt(deployment).await;
         adopting.map_err(|source| FleetError::Director { adopted, source })?;
-        director.seed_config(remembered(drawn, &plans[drawn.plan], pattern));
+        let template = &templates[drawn.plan];
+        for marker in remembered(drawn, &plans[drawn.plan], template, pattern) {
+            director.seed_config(marker);
+        }
     }
     let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(report(&fleet, &plans, milliseconds))
@@ -134,11 +138,12 @@ fn templates(
 ) -> Option<Vec<Template>> {
     let mut examples: BTreeMap<String, Template> = BTreeMap::new();
     for (name, content) in director.configs_of_type(marker::CONFIG_TYPE) {
-        let Some((plan, deployment)) = marker::read(&name, &content) else {
+        let Some(example) = marker::read(&name, &content) else {
             continue;
         };
-        if let Some(manifest) = director.manifest(&deployment) {
-            examples.insert(plan, Template::of(&deployment, &manifest));
+        if let Some(manifest) = director.manifest(&example.deployment) {
+            let template = Template::of(&example.deployment, &manifest, example.target);
+            examples.insert(example.plan, template);
         }
     }
     plans
@@ -170,8 +175,6 @@ fn ordered(drawn: &Drawn, plans: &[SeedablePlan], spaces: &[String]) -> SeededIn
         Condition::DeleteFailed => SeededState::DeleteFailed(failed("deletion", drawn)),
         Condition::Updating => SeededState::Updating("Instance update in progress".to_owned()),
     };
-    let now = Timestamp::now();
-    let age = SignedDuration::try_from(drawn.age).unwrap_or_default();
     SeededInstance {
         guid: drawn.guid,
         name: drawn.name.clone(),
@@ -179,7 +182,22 @@ fn ordered(drawn: &Drawn, plans: &[SeedablePlan], spaces: &[String]) -> SeededIn
         plan: plans[drawn.plan].guid.clone(),
         maintenance_version: None,
         state,
-        created_at: now.checked_sub(age).unwrap_or(now),
+        created_at: moments(drawn).ordered,
+    }
+}
+
+/// What has failed since has been tried half way from then to now.
+fn moments(drawn: &Drawn) -> Moments {
+    let now = Timestamp::now();
+    let age = SignedDuration::try_from(drawn.age).unwrap_or_default();
+    let ago = |age| now.checked_sub(age).unwrap_or(now);
+    Moments {
+        ordered: ago(age),
+        began: match drawn.condition {
+            Condition::Well | Condition::CreateFailed => ago(age),
+            Condition::UpdateFailed | Condition::DeleteFailed => ago(age / 2),
+            Condition::Updating => now,
+        },
     }
 }
 
@@ -201,14 +219,22 @@ fn deployment_name(drawn: &Drawn) -> String {
     format!("service-instance_{}", drawn.guid)
 }
 
-fn remembered(drawn: &Drawn, plan: &SeedablePlan, pattern: &FleetPattern) -> SeededConfig {
-    let content = marker::marker(drawn, &plan.offering_catalog_id, &plan.catalog_id);
-    SeededConfig {
+/// The versions of an instance's marker, the latest last.
+fn remembered(
+    drawn: &Drawn,
+    plan: &SeedablePlan,
+    template: &Template,
+    pattern: &FleetPattern,
+) -> Vec<SeededConfig> {
+    let (offering, plan) = (&plan.offering_catalog_id, &plan.catalog_id);
+    let markers = marker::markers(drawn, offering, plan, template.target(), moments(drawn));
+    let config = |content: Value| SeededConfig {
         kind: marker::CONFIG_TYPE.to_owned(),
         name: marker::config_name(drawn),
-        content: Value::to_string(&content),
+        content: content.to_string(),
         team: pattern.team.clone(),
-    }
+    };
+    markers.into_iter().map(config).collect()
 }
 
 fn report(fleet: &[Drawn], plans: &[SeedablePlan], milliseconds: u64) -> FleetReport {

@@ -437,6 +437,84 @@ async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
 }
 
 #[tokio::test]
+async fn routes_and_shares_stand_in_the_way_of_a_delete_too() {
+    let (platform, _) = start().await;
+    let mut catalog = catalog();
+    catalog["services"][0]["metadata"]["shareable"] = json!(true);
+    let other = FakeBroker::with_catalog(catalog);
+    platform.register(&other).await;
+    let guid = ordered(&platform, "db").await;
+    let path = format!("/v2/service_instances/{guid}");
+    let admin = &platform.admin;
+    let flag = "/v3/feature_flags/service_instance_sharing";
+    admin.patch(flag, &json!({"enabled": true})).await;
+    let spaces = admin.get("/v3/spaces?names=elsewhere").await.body;
+    let space = spaces["resources"][0]["guid"].as_str().unwrap();
+    let shares = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
+    let sharing = admin
+        .post(&shares, &json!({"data": [{"guid": space}]}))
+        .await;
+    assert_eq!(sharing.status, 200, "{}", sharing.body);
+
+    let refused = admin.delete(&path).await;
+    let (status, code, name, text) = refusal(&refused);
+    assert_eq!((status, code), (422, 390_002));
+    assert_eq!(name, "CF-ServiceInstanceDeletionSharesExists");
+    assert!(text.contains("must be unshared"), "{text}");
+    let unshared = admin.delete(&format!("{shares}/{space}")).await;
+    assert_eq!(unshared.status, 204);
+    assert_eq!(admin.delete(&path).await.status, 204);
+}
+
+#[tokio::test]
+async fn a_route_service_is_unbound_from_a_route() {
+    let (platform, _) = start().await;
+    let mut catalog = catalog();
+    catalog["services"][0]["requires"] = json!(["route_forwarding"]);
+    let broker = FakeBroker::with_catalog(catalog);
+    broker.answers(
+        Route::Bind,
+        201,
+        json!({"route_service_url": "https://proxy.example"}),
+    );
+    platform.register(&broker).await;
+    let guid = ordered(&platform, "proxy").await;
+    let path = format!("/v2/service_instances/{guid}");
+    let user = &platform.developer;
+    let domains = user.get("/v3/domains").await.body;
+    let route = json!({"host": "www", "relationships": {
+        "space": {"data": {"guid": platform.space}},
+        "domain": {"data": {"guid": domains["resources"][0]["guid"]}},
+    }});
+    let route = user.post("/v3/routes", &route).await.body["guid"].clone();
+    let binding = json!({"relationships": {
+        "route": {"data": {"guid": route}}, "service_instance": {"data": {"guid": guid}},
+    }});
+    let begun = user.post("/v3/service_route_bindings", &binding).await;
+    assert_eq!(begun.status, 202, "{}", begun.body);
+    let routes = format!("{path}/routes?results-per-page=100");
+    let found = eventually("the route is bound", async || {
+        let found = user.get(&routes).await.body;
+        (found["total_results"] == 1).then_some(found)
+    })
+    .await;
+    let found = &found["resources"][0];
+    assert_eq!(
+        (&found["metadata"]["guid"], &found["entity"]["host"]),
+        (&route, &json!("www"))
+    );
+
+    assert_eq!(refusal(&user.delete(&path).await).1, 10006);
+    let one = format!("{path}/routes/{}", route.as_str().unwrap());
+    assert_eq!(user.delete(&one).await.status, 204);
+    assert_eq!(broker.noted(Route::Unbind).len(), 1);
+    let again = user.delete(&one).await;
+    assert_eq!((refusal(&again).0, refusal(&again).1), (400, 1002));
+    assert_eq!(user.get(&routes).await.body["total_results"], 0);
+    assert_eq!(user.delete(&path).await.status, 204);
+}
+
+#[tokio::test]
 async fn the_errand_registers_enables_restricts_and_deregisters() {
     let (platform, broker) = start().await;
     let admin = &platform.admin;

@@ -326,6 +326,8 @@ async fn a_service_instance_is_shown_with_its_plan_and_last_operation() {
          last operation:  create in progress\n\
          message:         Running errand\n"
     );
+    let guid = platform.cf(["service", "cache", "--guid"]).await;
+    assert_eq!(guid.data, "i-1\n");
     assert_eq!(
         all.data,
         "name   offering  plan   last operation      upgrade available\n\

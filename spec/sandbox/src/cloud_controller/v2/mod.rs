@@ -18,6 +18,7 @@ mod refusal;
 mod service_bindings;
 mod service_brokers;
 mod service_instance_changes;
+mod service_instance_routes;
 mod service_instances;
 mod service_keys;
 mod service_plans;
@@ -85,6 +86,7 @@ fn resources(app: &mut ServiceConfig) {
         .configure(service_brokers::routes)
         .configure(service_instances::routes)
         .configure(service_instance_changes::routes)
+        .configure(service_instance_routes::routes)
         .configure(service_bindings::routes)
         .configure(service_keys::routes);
 }

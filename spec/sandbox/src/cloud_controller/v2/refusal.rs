@@ -54,6 +54,9 @@ faults! {
     association_not_empty: BAD_REQUEST 10006 "CF-AssociationNotEmpty" "Please delete the %s";
     in_progress: CONFLICT 60016 "CF-AsyncServiceInstanceOperationInProgress"
         "An operation for service instance %s is in progress.";
+    shared: UNPROCESSABLE_ENTITY 390_002 "CF-ServiceInstanceDeletionSharesExists"
+        "Service instances must be unshared before they can be deleted. Unsharing %s will automatically delete any \
+         bindings that have been made to applications in other spaces.";
     instance_name_taken: BAD_REQUEST 60002 "CF-ServiceInstanceNameTaken" "The service instance name is taken: %s";
     plan_not_updateable: BAD_REQUEST 110_004 "CF-ServicePlanNotUpdateable"
         "The service does not support changing plans.%s";
@@ -88,6 +91,12 @@ impl V2Refusal {
             description,
             exchange: None,
         }
+    }
+
+    /// There is nothing between the route and the instance.
+    pub(super) fn not_bound(route: &str, instance: &str) -> Self {
+        let text = format!("Route {route} is not bound to service instance {instance}.");
+        Self::new(StatusCode::BAD_REQUEST, 1002, "CF-InvalidRelation", text)
     }
 
     /// What the broker of an instance refused, with its name before the reason where v2 has it there.

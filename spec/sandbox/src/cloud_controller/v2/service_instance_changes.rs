@@ -261,6 +261,9 @@ async fn remove(
                 "service_bindings, service_keys, and routes associations for your service_instances.",
             ));
         }
+        if !row.shared_spaces.is_empty() {
+            return Err(V2Refusal::shared(&row.name));
+        }
         let (guid, name) = (row.guid.clone(), row.name.clone());
         // The row keeps its last operation until the broker has taken the delete.
         let last_operation = tables.operation(OperationKind::Delete, OperationState::InProgress);
