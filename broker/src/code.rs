@@ -114,6 +114,26 @@ codes! {
     Crowded = 2019,
     /// More connections at once than are taken.
     Connections = 2020,
+    /// There are no BOSH configs in which what was asked for could be remembered.
+    NothingKept = 2041,
+    /// The run of an errand is not the latest of its kind, or has ended already.
+    RunOver = 2042,
+    /// Neither a Cloud Controller nor a service instances API is configured, so that nobody knows the service instances.
+    NoInstanceSource = 2043,
+    /// The Cloud Controller does not show us all service instances, so that nothing can be an orphan.
+    InstancesUnknown = 2051,
+    /// The platform knows the service instance, so that its deployment is no orphan.
+    NoOrphan = 2052,
+    /// Nobody has marked the deployment, so that it is deleted only when that is said.
+    UnmarkedDeployment = 2053,
+    /// The deployment is another broker's.
+    DeploymentOfAnother = 2054,
+    /// The platform knows no plan of the offering: there is nothing to count, and every deployment looks like an orphan.
+    OfferingUnknown = 2055,
+    /// Nobody knows the plan of an unmarked deployment, so that it is not known which errands come before its deletion.
+    OrphanPlanUnknown = 2056,
+    /// Markers cannot be read, so that what nobody has marked cannot be told from what another broker has.
+    MarksUnreadable = 2057,
 
     /// The adapter could not be started.
     AdapterStart = 3001,
@@ -165,6 +185,8 @@ codes! {
     Marker = 5006,
     /// What a failed bind has made could not be taken back.
     HalfMadeBinding = 5007,
+    /// An operator has cancelled an operation, or cannot.
+    Cancelled = 5008,
     /// Something in the broker itself went wrong.
     Internal = 5999,
 }

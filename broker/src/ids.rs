@@ -119,6 +119,18 @@ catalog_id! {
     PlanId
 }
 
+impl PlanId {
+    /// In the place of a plan that nobody knows, where something has to be written down: no catalog has an empty id.
+    pub fn unknown() -> Self {
+        Self(String::new())
+    }
+
+    /// Whether it names a plan.
+    pub fn is_known(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
 /// What the log and the platform user call one request: a UUID of the broker's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

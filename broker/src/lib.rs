@@ -10,6 +10,7 @@
 //! | [`adapter`] | one supervised child process per call |
 //! | [`config`] | `broker.yml` |
 //! | [`telemetry`] | the log and what must not stand in it |
+//! | [`management`] | the JSON of the management API, which the operator's errands read |
 //! | [`code`], [`complaint`], [`ids`], [`kind`] | what all of them speak of |
 //!
 //! Arrows point down this list only. [`start_up`] puts the parts together, [`check`] looks at a configuration without
@@ -25,6 +26,7 @@ pub mod config;
 pub mod ids;
 pub mod instance_clients;
 pub mod kind;
+pub mod management;
 pub mod offering;
 pub mod operations;
 pub mod start_up;

@@ -7,12 +7,14 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `plan` | a plan as adapters get to see it |
+//! | `executable` | whether the executable is still the same |
 //! | `question` | what is asked, in the form that the adapter takes |
 //! | `process` | one supervised child process |
 //! | `strays` | what it leaves behind outside its process group |
 //! | `answer`, `fault` | what it printed, understood; why there is no answer |
 
 mod answer;
+mod executable;
 mod fault;
 mod plan;
 mod process;
@@ -41,6 +43,7 @@ use answer::Answer;
 use process::{Ceilings, Ended, Unfinished};
 use question::Question;
 
+pub use executable::ExecutableDigest;
 pub use fault::AdapterFault;
 pub use plan::plan_for_adapter;
 pub use process::Stream;

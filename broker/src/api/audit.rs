@@ -2,11 +2,17 @@
 
 use actix_web::http::{Method, StatusCode};
 
-use super::originator::{Originator, bounded};
+use super::{
+    edge::ORPHANS,
+    originator::{Originator, bounded},
+};
 use crate::ids::RequestId;
 
 /// Under this target the lines stand in the log, whatever its level; see `docs/security.md` for the fields.
 const TARGET: &str = "audit";
+
+/// Where runs of errands are written down.
+const RUNS: &str = "/mgmt/v1/runs";
 
 /// Longer than any id that is accepted.
 const ID: usize = 160;
@@ -92,9 +98,27 @@ fn operation<'p>(
     path: &'p str,
     query: &str,
 ) -> Option<(&'static str, &'p str, &'p str)> {
+    if let Some(instance) = path.strip_prefix(ORPHANS)
+        && method == Method::DELETE
+    {
+        return Some(("delete-orphan", instance, ""));
+    }
+    match (method.as_str(), path.strip_prefix(RUNS)) {
+        ("POST", Some("")) => return Some(("begin-run", "", "")),
+        ("PATCH", Some(_)) => return Some(("end-run", "", "")),
+        _ => {}
+    }
     let mut segments = path.strip_prefix('/')?.split('/');
     let api = segments.next()?;
-    if segments.next()? != "service_instances" {
+    let mut collection = segments.next()?;
+    let api = match (api, collection) {
+        ("mgmt", "v1") => {
+            collection = segments.next()?;
+            "mgmt/v1"
+        }
+        (api, _) => api,
+    };
+    if collection != "service_instances" {
         return None;
     }
     let instance = segments.next()?;
@@ -106,6 +130,7 @@ fn operation<'p>(
         ("v2", "PUT", ["service_bindings", binding]) => ("bind", *binding),
         ("v2", "DELETE", ["service_bindings", binding]) => ("unbind", *binding),
         ("mgmt", "PATCH", []) => (management(query), ""),
+        ("mgmt/v1", "DELETE", ["operation"]) => ("cancel", ""),
         _ => return None,
     };
     Some((operation, instance, binding))
@@ -181,6 +206,23 @@ mod tests {
                 "",
                 Some(("operate", "i", "")),
             ),
+            (
+                "DELETE",
+                "/mgmt/v1/service_instances/i/operation",
+                "",
+                Some(("cancel", "i", "")),
+            ),
+            ("GET", "/mgmt/v1/service_instances/i/operation", "", None),
+            (
+                "DELETE",
+                "/mgmt/v1/orphan_deployments/service-instance_i",
+                "force=true",
+                Some(("delete-orphan", "i", "")),
+            ),
+            ("GET", "/mgmt/v1/orphan_deployments", "", None),
+            ("POST", "/mgmt/v1/runs", "", Some(("begin-run", "", ""))),
+            ("PATCH", "/mgmt/v1/runs/r", "", Some(("end-run", "", ""))),
+            ("GET", "/mgmt/v1/runs/latest", "kind=upgrade", None),
             ("GET", "/v2/service_instances/i", "", None),
             ("GET", "/v2/service_instances/i/last_operation", "", None),
             ("PUT", "/v2/catalog", "", None),

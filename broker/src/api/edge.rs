@@ -24,9 +24,9 @@ use super::{
     AppState,
     audit::AuditEntry,
     connection::Activity,
-    health,
+    health, management,
     originator::{Originator, bounded},
-    refusal::Refusal,
+    refusal::{self, Refusal},
 };
 use crate::{ids::RequestId, operations::RequestContext};
 
@@ -111,6 +111,7 @@ pub(super) async fn attend(
     let method = request.method().clone();
     let path = bounded(request.path(), LOGGED);
     let is_health = request.path() == health::PATH;
+    let is_for_operators = request.path().starts_with(management::OWN);
     let span = tracing::info_span!(
         "request",
         request.id = %id,
@@ -148,6 +149,10 @@ pub(super) async fn attend(
         if activity.is_some_and(|activity| activity.is_ending()) {
             let head = response.response_mut().head_mut();
             head.set_connection_type(ConnectionType::Close);
+        }
+        if is_for_operators {
+            let (request, answer) = response.into_parts();
+            response = ServiceResponse::new(request, refusal::tell_operators(answer, &id));
         }
         if let Some(identity) = identity {
             response.headers_mut().insert(REQUEST_IDENTITY, identity);
@@ -230,13 +235,21 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// What stands before the id of an instance whose deployment is an orphan.
+pub(super) const ORPHANS: &str = "/mgmt/v1/orphan_deployments/service-instance_";
+
 /// The service instance that a path is about.
 fn instance_of(path: &str) -> &str {
-    ["/v2/service_instances/", "/mgmt/service_instances/"]
-        .iter()
-        .find_map(|prefix| path.strip_prefix(prefix))
-        .and_then(|rest| rest.split('/').next())
-        .unwrap_or_default()
+    [
+        "/v2/service_instances/",
+        "/mgmt/service_instances/",
+        "/mgmt/v1/service_instances/",
+        ORPHANS,
+    ]
+    .iter()
+    .find_map(|prefix| path.strip_prefix(prefix))
+    .and_then(|rest| rest.split('/').next())
+    .unwrap_or_default()
 }
 
 fn text(value: Option<&HeaderValue>) -> Option<&str> {

@@ -1,7 +1,7 @@
 //! Takes a request apart: path, query, body.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::{Ready, ready},
 };
 
@@ -68,6 +68,25 @@ impl Parameters {
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.as_str())
             .filter(|value| !value.is_empty())
+    }
+
+    /// All parameters, in their order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Whether a parameter is `true`.
+    pub(super) fn says_yes(&self, name: &str) -> bool {
+        self.get(name) == Some("true")
+    }
+
+    /// All parameters, each name once: given twice, the first value counts.
+    pub(super) fn firsts(self) -> Vec<(String, String)> {
+        let mut seen = BTreeSet::new();
+        let first = |(name, _): &(String, String)| seen.insert(name.clone());
+        self.0.into_iter().filter(first).collect()
     }
 
     /// A parameter that has to be there.

@@ -4,6 +4,7 @@ use std::{error::Error, fmt, time::Duration};
 
 use actix_web::{
     HttpResponse, ResponseError,
+    body::BoxBody,
     http::{
         StatusCode,
         header::{self, HeaderValue},
@@ -13,8 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     code::Code,
-    ids::InvalidId,
+    ids::{InvalidId, RequestId},
     offering::InvalidParameters,
+    operations::Cut,
     telemetry::{Chain, redact},
 };
 
@@ -33,6 +35,8 @@ pub(super) struct Refusal {
     retry_after: Option<Duration>,
     /// The half for the user is the adapter's own message.
     adapter_spoke: bool,
+    /// Whoever asks is told by the status alone.
+    is_without_body: bool,
     /// The methods that the path knows.
     allowed: Option<&'static str>,
 }
@@ -47,8 +51,24 @@ impl Refusal {
             for_operator: None,
             retry_after: None,
             adapter_spoke: false,
+            is_without_body: false,
             allowed: None,
         }
+    }
+
+    /// Worth another try in a while.
+    pub(super) fn for_now(self) -> Self {
+        Self {
+            retry_after: Some(TRY_AGAIN),
+            ..self
+        }
+    }
+
+    /// Without a body, as the Go broker's management API has it; the log has the cause.
+    pub(super) fn told_by_status(status: StatusCode, code: Code) -> Self {
+        let mut refusal = Self::new(status, code, "");
+        refusal.is_without_body = true;
+        refusal
     }
 
     /// With the word that the specification has for it.
@@ -167,6 +187,14 @@ impl Refusal {
         refusal
     }
 
+    /// The request's task was cut off, and nobody is concerned but the operator who asks.
+    pub(super) fn cut_off(cut: Cut) -> Self {
+        match cut {
+            Cut::Off(_) => Self::unattended().because(cut),
+            Cut::Stopping => Self::stopping(cut),
+        }
+    }
+
     pub(super) fn slow_client() -> Self {
         Self::new(
             StatusCode::REQUEST_TIMEOUT,
@@ -234,13 +262,23 @@ impl Refusal {
         Self { status, ..self }
     }
 
+    /// The answer has begun, and is cut off.
+    pub(super) fn log_in_the_middle(&self) {
+        let (code, cause) = (self.code, self.cause());
+        tracing::error!(%code, error = %cause, "an answer was cut off, because it could not be completed");
+    }
+
+    fn cause(&self) -> String {
+        self.for_operator.as_ref().map_or_else(
+            || self.for_user.clone(),
+            |error| Chain(&**error).to_string(),
+        )
+    }
+
     fn log(&self) {
         let status = self.status.as_u16();
         let code = self.code;
-        let cause = self.for_operator.as_ref().map_or_else(
-            || self.for_user.clone(),
-            |error| Chain(&**error).to_string(),
-        );
+        let cause = self.cause();
         if self.adapter_spoke {
             // The adapter has told the user what to do; nobody needs to be woken up.
             tracing::warn!(%code, http.status = status, error = %cause, for_user = %redact(&self.for_user), "request refused");
@@ -277,6 +315,9 @@ impl ResponseError for Refusal {
         if let Some(after) = self.retry_after {
             response.insert_header((header::RETRY_AFTER, after.as_secs().to_string()));
         }
+        if self.is_without_body {
+            return response.finish();
+        }
         let mut body = Map::new();
         if let Some(error) = self.error {
             body.insert("error".to_owned(), Value::from(error));
@@ -288,6 +329,30 @@ impl ResponseError for Refusal {
                 Value::from(self.for_user.as_str()),
             );
         }
-        response.json(body)
+        let mut response = response.json(&body);
+        let told = Told {
+            code: self.code,
+            body,
+        };
+        response.extensions_mut().insert(told);
+        response
     }
+}
+
+/// What has been answered, kept with the answer for [`tell_operators`].
+struct Told {
+    code: Code,
+    body: Map<String, Value>,
+}
+
+/// Adds to the answer, if it is a refusal, what operators and their errands tell reasons by, and what the log has the cause
+/// under. Platforms do not get it.
+pub(super) fn tell_operators(mut response: HttpResponse, request: &RequestId) -> HttpResponse {
+    let told = response.extensions_mut().remove::<Told>();
+    let Some(Told { code, mut body }) = told else {
+        return response;
+    };
+    body.insert("code".to_owned(), Value::from(code.to_string()));
+    body.insert("request_id".to_owned(), Value::from(request.as_str()));
+    response.set_body(BoxBody::new(Value::from(body).to_string()))
 }

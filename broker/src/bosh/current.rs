@@ -33,7 +33,7 @@ impl Instances {
         instance: &InstanceId,
     ) -> Result<Option<PlanId>, Fault> {
         let stored = self.neighbours.markers.read(call, instance).await?;
-        Ok(stored.map(|stored| stored.marker.settled_plan().clone()))
+        Ok(stored.and_then(|stored| stored.marker.settled_plan().cloned()))
     }
 
     /// Makes sure that there is such an instance.

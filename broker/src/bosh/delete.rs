@@ -14,7 +14,7 @@ use super::{
     hand_over::HandOver,
     in_flight::{InFlight, UNKNOWN_TASK, started},
     leftovers,
-    marker::{ClientRole, CutShort, Marker, NewMarker},
+    marker::{ClientRole, CutShort, Marker, NewMarker, Origin},
     of_context,
     operation::{Begun, Operation},
     unfinished,
@@ -39,6 +39,13 @@ impl Insistence {
     }
 }
 
+/// Which delete is begun.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    kind: OperationKind,
+    origin: Origin,
+}
+
 /// What came of a delete.
 #[derive(Debug)]
 pub enum Deleted {
@@ -61,11 +68,22 @@ enum Deployed {
 impl Instances {
     /// Runs the plan's errands and deletes the instance, then whatever it leaves behind. What is being created is stopped
     /// first.
-    pub async fn delete(&self, order: &Order, insistence: Insistence) -> Result<Deleted, Fault> {
-        match self.try_to_delete(order, insistence.kind()).await {
+    ///
+    /// Of an instance on a plan that nobody knows no errands are run. `origin` stays with it if it stays itself.
+    pub async fn delete(
+        &self,
+        order: &Order,
+        insistence: Insistence,
+        origin: Origin,
+    ) -> Result<Deleted, Fault> {
+        let wish = Wish {
+            kind: insistence.kind(),
+            origin,
+        };
+        match self.try_to_delete(order, wish).await {
             // What was to be cut short has just ended.
             Err(Fault::Marker(WriteMarkerError::Overtaken)) => {
-                match self.try_to_delete(order, insistence.kind()).await {
+                match self.try_to_delete(order, wish).await {
                     Err(Fault::Marker(WriteMarkerError::Overtaken)) => Err(Fault::Busy),
                     deleted => deleted,
                 }
@@ -74,7 +92,7 @@ impl Instances {
         }
     }
 
-    async fn try_to_delete(&self, order: &Order, kind: OperationKind) -> Result<Deleted, Fault> {
+    async fn try_to_delete(&self, order: &Order, wish: Wish) -> Result<Deleted, Fault> {
         let call = order.call();
         let name = deployment(&order.instance);
         let (stored, unfinished) = tokio::join!(
@@ -90,7 +108,7 @@ impl Instances {
             && !self.never_began(&order.instance, &stored.marker)
         {
             let context = stored.marker.context.clone();
-            let started = self.cut_short(order, kind, context, &unfinished, Some(stored));
+            let started = self.cut_short(order, wish, context, &unfinished, Some(stored));
             return started.await.map(Deleted::Started);
         }
         let stored = match self.in_flight(&call, &order.instance, stored).await? {
@@ -100,13 +118,15 @@ impl Instances {
             InFlight::OnItsWay { .. } => return Err(Fault::Busy),
             InFlight::AtRest(stored) => stored,
         };
-        if let Some(Known { snapshot, started }) = self.drivers.known(&order.instance)
+        if let Some(Known {
+            snapshot, started, ..
+        }) = self.drivers.known(&order.instance)
             && snapshot.is_in_progress()
         {
             return match (snapshot.kind, snapshot.context, started) {
                 (OperationKind::Create, Some(context), _) => {
                     let before = stored.as_ref();
-                    let started = self.cut_short(order, kind, context, &unfinished, before);
+                    let started = self.cut_short(order, wish, context, &unfinished, before);
                     started.await.map(Deleted::Started)
                 }
                 (kind, _, Some(started)) if kind.deletes() => Ok(Deleted::Started(started)),
@@ -122,7 +142,7 @@ impl Instances {
             Deployed::Absent => return self.remove_leftovers(order, stored.as_ref()).await,
         };
         match self
-            .start_delete(order, kind, errands, stored.as_ref())
+            .start_delete(order, wish, errands, stored.as_ref())
             .await
         {
             Err(
@@ -182,7 +202,7 @@ impl Instances {
     async fn cut_short(
         &self,
         order: &Order,
-        kind: OperationKind,
+        wish: Wish,
         context: ContextId,
         unfinished: &[Task],
         before: Option<&StoredMarker>,
@@ -190,7 +210,7 @@ impl Instances {
         let call = order.call();
         let first_task = self.first_task(&call, order, &context, unfinished).await?;
         let errands = self.errands_before_delete(&order.plan);
-        let mut marker = self.delete_marker(order, kind, errands, before);
+        let mut marker = self.delete_marker(order, wish, errands, before);
         marker.cuts_short = Some(CutShort {
             context,
             first_task,
@@ -251,12 +271,12 @@ impl Instances {
     async fn start_delete(
         &self,
         order: &Order,
-        kind: OperationKind,
+        wish: Wish,
         errands: Vec<LifecycleErrand>,
         before: Option<&StoredMarker>,
     ) -> Result<Started, Fault> {
         let first = errands.first().cloned();
-        let marker = self.delete_marker(order, kind, errands, before);
+        let marker = self.delete_marker(order, wish, errands, before);
         let context = marker.context.clone();
         let hand_over = HandOver {
             order,
@@ -272,7 +292,11 @@ impl Instances {
         self.hand_over(hand_over, |call| async move {
             match first {
                 Some(errand) => errands::run(director, &call, name, errand, context).await,
-                None => director.delete(&call, name, force(kind), context).await,
+                None => {
+                    director
+                        .delete(&call, name, force(wish.kind), context)
+                        .await
+                }
             }
         })
         .await
@@ -281,7 +305,7 @@ impl Instances {
     fn delete_marker(
         &self,
         order: &Order,
-        kind: OperationKind,
+        wish: Wish,
         errands: Vec<LifecycleErrand>,
         before: Option<&StoredMarker>,
     ) -> Marker {
@@ -290,9 +314,10 @@ impl Instances {
         let mut marker = Marker::new(NewMarker {
             offering: self.offering.id.clone(),
             plan: order.plan.clone(),
-            operation: kind,
+            operation: wish.kind,
             context: ContextId::random(),
             request: order.request.clone(),
+            target: None,
             errands,
             digest: order.digest(),
             dashboard_url: known.and_then(|marker| marker.dashboard_url.clone()),
@@ -300,7 +325,9 @@ impl Instances {
                 .map(|marker| marker.labels.clone())
                 .unwrap_or_default(),
         });
+        marker.origin = wish.origin;
         marker.client = ClientRole::after(before);
+        marker.carry_over(known);
         marker
     }
 

@@ -2,15 +2,17 @@
 //! starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls read its snapshot and have no
 //! side effects of their own.
 
+mod cancelling;
 mod doubt;
 mod ending;
 mod obstacle;
 mod stopping;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
+use jiff::Timestamp;
 use odb_platform::{
-    director::{ContextId, DirectorError, SubmitError, TaskId},
+    director::{ContextId, DirectorError, SubmitError, TaskId, TaskState},
     http::{Call, StatusCode},
 };
 use tokio::{
@@ -19,7 +21,9 @@ use tokio::{
 };
 
 use super::{
-    Neighbours, Outcome, errands, force,
+    Neighbours, Outcome,
+    course::{self, StepLog},
+    errands, force,
     insistence::{self, Inquirer, Pauses},
     narrative::{self, LatestStep, Scene},
     next_step::{Doing, Judged, Progress, Stage, Step, next_step, stages},
@@ -29,9 +33,10 @@ use super::{
 };
 use crate::{
     code::Code,
+    management::{StageState, StageStatus},
     telemetry::{
         Chain, metrics,
-        metrics::{OperationOrigin, OperationOutcome},
+        metrics::{OperationOrigin, OperationOutcome, Queue},
     },
 };
 use doubt::Doubt;
@@ -46,6 +51,9 @@ pub(super) struct Driver {
     observer: Observer,
     inquirer: Inquirer,
     latest: LatestStep,
+    /// The tasks as they were last seen, and the steps of those that were followed.
+    seen: Vec<Judged>,
+    steps: BTreeMap<TaskId, StepLog>,
     snapshot: watch::Sender<Snapshot>,
     stopping: Stopping,
     doubt: Doubt,
@@ -76,11 +84,13 @@ impl Attempts {
 
 /// What polls read before the driver has looked.
 pub(super) fn first_snapshot(operation: &Operation) -> Snapshot {
+    let stages = all_stages(operation);
     let description = narrative::in_progress(&Scene {
         kind: operation.kind,
-        stages: &all_stages(operation),
+        stages: &stages,
         stage: 0,
         latest: &LatestStep::default(),
+        is_cancelled: operation.cancelled_by.is_some(),
     });
     Snapshot {
         kind: operation.kind,
@@ -88,11 +98,13 @@ pub(super) fn first_snapshot(operation: &Operation) -> Snapshot {
         first_task: operation.first_task,
         since: Instant::now(),
         is_without_news: false,
+        stages: Arc::new(course::waiting(operation.kind, &stages)),
         state: SnapshotState::InProgress(description),
     }
 }
 
-fn all_stages(operation: &Operation) -> Vec<Stage> {
+/// What an operation consists of, when nothing of it is known to be left out.
+pub(super) fn all_stages(operation: &Operation) -> Vec<Stage> {
     let mut stages = stages(operation.kind, &operation.errands);
     if operation.cuts_short.is_some() {
         stages.insert(0, Stage::Stop);
@@ -118,8 +130,12 @@ impl Driver {
             // The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
             doubt: match (operation.begun, &operation.cuts_short) {
                 (Begun::Here, None) => Doubt::default(),
-                (Begun::Here, Some(_)) | (Begun::Elsewhere, _) => Doubt::Unresolved,
+                (Begun::Here, Some(_)) | (Begun::Redirected(_) | Begun::Elsewhere, _) => {
+                    Doubt::Unresolved
+                }
             },
+            seen: Vec::new(),
+            steps: BTreeMap::new(),
             stages: all_stages(&operation),
             neighbours,
             operation,
@@ -137,13 +153,21 @@ impl Driver {
         tracing::info!("following the operation");
         let origin = match self.operation.begun {
             Begun::Here => OperationOrigin::Here,
+            Begun::Redirected(since) => OperationOrigin::Redirected {
+                since: since.into_std(),
+            },
             Begun::Elsewhere => OperationOrigin::Elsewhere,
         };
-        let counted = metrics().operations.follow(self.operation.kind, origin);
+        let neighbours = self.neighbours.clone();
+        let plan = self.operation.plan.as_ref();
+        let plan = plan.and_then(|plan| neighbours.offering.plan(plan));
+        let plan = plan.map(|plan| plan.name.as_str());
+        let counted = metrics()
+            .operations
+            .follow(self.operation.kind, plan, origin);
         match self.drive().await {
             Ok(End::Succeeded) => {
                 tracing::info!("the operation has succeeded");
-                counted.ended(OperationOutcome::Succeeded);
                 self.delete_obsolete_configs().await;
                 self.prune_secrets().await;
                 self.see_to_client().await;
@@ -152,20 +176,23 @@ impl Driver {
                 };
                 if self.operation.kind.deletes() {
                     // Its marker is gone, and with it the last thing there was to record.
-                    self.publish(SnapshotState::Ended(outcome));
+                    counted.ended(OperationOutcome::Succeeded);
+                    let at = Timestamp::now();
+                    self.publish(SnapshotState::Ended { outcome, at });
                 } else {
-                    self.end(&outcome, outcome.clone()).await;
+                    let told = outcome.clone();
+                    self.end(&outcome, told, &counted, OperationOutcome::Succeeded)
+                        .await;
                 }
             }
             Ok(End::NeverSubmitted) => {
                 tracing::warn!(code = %Code::NeverSubmitted, "the operation was never handed over to the Director");
-                counted.ended(OperationOutcome::NeverSubmitted);
                 self.undo().await;
+                counted.ended(OperationOutcome::NeverSubmitted);
                 self.publish(SnapshotState::NeverSubmitted);
             }
             Err(obstacle) => {
-                counted.ended(OperationOutcome::Failed);
-                self.fail(&obstacle).await;
+                self.fail(&obstacle, &counted).await;
             }
         }
     }
@@ -180,6 +207,7 @@ impl Driver {
         loop {
             let tasks = self.observer.look(self.operation.context.as_ref()).await?;
             self.note_first(&tasks);
+            self.seen.clone_from(&tasks);
             let former = self.look_at_former(&tasks).await?;
             let step = next_step(
                 self.operation.kind,
@@ -190,15 +218,25 @@ impl Driver {
             match step {
                 Step::Cancel(task) => {
                     self.doubt.resolve();
-                    self.cancel(task).await?;
+                    self.cancel(task, 0).await?;
                 }
                 Step::AwaitFormer => self.await_former().await,
                 Step::Wait(task, stage) => {
                     self.doubt.resolve();
-                    self.follow(task, stage).await?;
+                    if self.is_cancelled() {
+                        self.cancel(task, stage).await?;
+                    } else {
+                        self.follow(task, stage).await?;
+                    }
                 }
                 Step::Start(_) if self.is_in_doubt() => {
                     sleep(self.neighbours.timings.first_retry).await;
+                }
+                Step::Start(_) if self.is_cancelled() => {
+                    if has_deployed(&tasks) {
+                        self.see_to_client().await;
+                    }
+                    return Err(Obstacle::cancelled());
                 }
                 Step::Start(_) if tasks.is_empty() && self.is_to_be_surveyed() => {
                     self.survey().await?;
@@ -213,7 +251,7 @@ impl Driver {
                     if has_deployed(&tasks) {
                         self.see_to_client().await;
                     }
-                    return Err(self.obstacle(task, &tasks).await);
+                    return Err(self.obstacle(task).await);
                 }
                 Step::NeverSubmitted if self.observer.newest().is_some() => {
                     return self.after_amnesia().await;
@@ -277,6 +315,8 @@ impl Driver {
     /// Tails a task until it ends.
     async fn follow(&mut self, task: TaskId, stage: usize) -> Result<(), DirectorError> {
         self.latest = LatestStep::default();
+        // The log is read from its beginning.
+        self.steps.remove(&task);
         self.tell(stage);
         let timings = self.neighbours.timings;
         let mut offset = 0;
@@ -287,16 +327,21 @@ impl Driver {
             let director = &self.neighbours.director;
             let read = |call| async move { director.task(&call, task).await };
             let seen = self.inquirer.insist("read the task", read).await?;
-            let Some(seen) = seen.filter(|seen| !seen.state.is_finished()) else {
+            let seen = seen.map_or(TaskState::Done, |seen| seen.state);
+            if seen.is_finished() {
                 tracing::info!(bosh.task.id = task.number(), "the task has ended");
+                if seen == TaskState::Done {
+                    self.steps.entry(task).or_default().complete();
+                }
                 return Ok(());
-            };
-            self.latest.note(&seen.state);
+            }
+            self.latest.note(&seen);
             // Only the task's state decides; without its event log users read what they have read before.
             match director.events(&self.call(), task, offset).await {
                 Ok(chunk) => {
                     offset = chunk.next;
                     self.latest.absorb(&chunk.events);
+                    self.steps.entry(task).or_default().absorb(&chunk.events);
                 }
                 Err(error) => tracing::debug!(
                     bosh.task.id = task.number(),
@@ -319,7 +364,9 @@ impl Driver {
             .clone();
         let neighbours = self.neighbours.clone();
         let (director, deployment) = (&neighbours.director, &self.operation.deployment);
+        let waiting = metrics().queues.wait(Queue::Submission);
         let _place = neighbours.submissions.acquire().await;
+        drop(waiting);
         let call = self.call();
         let stage = &self.stages[stage];
         let kind = self.operation.kind;
@@ -374,17 +421,43 @@ impl Driver {
             stages: &self.stages,
             stage,
             latest: &self.latest,
+            is_cancelled: self.is_cancelled(),
         });
-        self.publish(SnapshotState::InProgress(description));
+        let mut reports = self.reports();
+        if let Some(report) = reports
+            .get_mut(stage)
+            .filter(|report| report.state == StageState::Waiting)
+        {
+            report.state = StageState::Running;
+        }
+        self.snapshot.send_modify(|snapshot| {
+            snapshot.stages = Arc::new(reports);
+            snapshot.state = SnapshotState::InProgress(description);
+        });
     }
 
     fn publish(&self, state: SnapshotState) {
-        let has_ended = matches!(state, SnapshotState::Ended(_));
-        self.snapshot.send_modify(|snapshot| snapshot.state = state);
+        let has_ended = matches!(state, SnapshotState::Ended { .. });
+        let is_success =
+            matches!(&state, SnapshotState::Ended { outcome, .. } if outcome.is_success());
+        let mut reports = if is_success {
+            self.reports()
+        } else {
+            self.snapshot.borrow().stages.to_vec()
+        };
+        course::end(&mut reports, is_success);
+        self.snapshot.send_modify(|snapshot| {
+            snapshot.stages = Arc::new(reports);
+            snapshot.state = state;
+        });
         if has_ended {
             // Nobody need listen.
             let _ = self.neighbours.ends.send(self.operation.kind);
         }
+    }
+
+    fn reports(&self) -> Vec<StageStatus> {
+        course::reports(self.operation.kind, &self.stages, &self.seen, &self.steps)
     }
 
     fn call(&self) -> Call {

@@ -1,20 +1,14 @@
 //! The operations in flight, one driver each, and what the latest ones came to.
 
+mod revival;
+
 use std::{
-    any::Any,
     collections::HashMap,
     future::Future,
-    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
-use futures_util::FutureExt;
-use tokio::{
-    runtime::Handle,
-    sync::watch,
-    time::{Instant, sleep},
-};
+use tokio::{runtime::Handle, sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -23,12 +17,10 @@ use super::{
     operation::{Begun, Operation, Snapshot, SnapshotState},
 };
 use crate::{
-    code::Code,
-    config::Timings,
-    ids::{InstanceId, PlanId},
-    instance_clients::InstanceClient,
+    code::Code, config::Timings, ids::InstanceId, instance_clients::InstanceClient,
     telemetry::redact,
 };
+use revival::begin_until_one_ends;
 
 /// Ended operations are swept out when there are more than this.
 const SWEEP_ABOVE: usize = 1024;
@@ -45,9 +37,9 @@ type Entries = HashMap<InstanceId, Entry>;
 
 #[derive(Debug)]
 struct Entry {
+    operation: Arc<Operation>,
     snapshot: watch::Receiver<Snapshot>,
     phase: Phase,
-    plan: Option<PlanId>,
     /// The answer that the request got, for its identical repeat.
     started: Option<Started>,
     since: Instant,
@@ -68,6 +60,29 @@ enum Phase {
 }
 
 impl Entry {
+    fn known(&self) -> Option<Known> {
+        let snapshot = self.snapshot.borrow().clone();
+        // A driver that is gone without a word knows nothing any more.
+        let is_mute = self.phase == Phase::Driven && self.snapshot.has_changed().is_err();
+        if is_mute && snapshot.is_in_progress() {
+            return None;
+        }
+        Some(Known {
+            operation: self.operation.clone(),
+            snapshot,
+            started: self.started.clone(),
+        })
+    }
+
+    /// Where the operation was begun, for a driver that takes the place of this one.
+    fn redirected(&self) -> Begun {
+        match (self.operation.begun, self.phase) {
+            (Begun::Here, Phase::Driven) => Begun::Redirected(self.since),
+            (Begun::Here, Phase::HandingOver) => Begun::Elsewhere,
+            (begun @ (Begun::Redirected(_) | Begun::Elsewhere), _) => begun,
+        }
+    }
+
     /// The entry of an operation that has ended. One that has not is stopped.
     fn if_ended(mut self) -> Option<Self> {
         if is_in_progress(&self) {
@@ -82,6 +97,7 @@ impl Entry {
 /// What is known here of an instance's latest operation.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
+    pub(super) operation: Arc<Operation>,
     pub(super) snapshot: Snapshot,
     pub(super) started: Option<Started>,
 }
@@ -100,16 +116,15 @@ impl Drivers {
     pub(super) fn announce(&self, timings: &Timings, operation: Operation) {
         // Nobody writes it; it is read all the same.
         let (_, snapshot) = watch::channel(first_snapshot(&operation));
-        let announced = self.entry(Phase::HandingOver, operation.plan.clone(), None, snapshot);
+        let instance = operation.instance.clone();
+        let announced = self.entry(Phase::HandingOver, operation, None, snapshot);
         let mut entries = self.lock();
-        let former = entries
-            .remove(&operation.instance)
-            .and_then(Entry::if_ended);
+        let former = entries.remove(&instance).and_then(Entry::if_ended);
         let announced = Entry {
             former: former.map(Box::new),
             ..announced
         };
-        insert(&mut entries, operation.instance, announced, timings);
+        insert(&mut entries, instance, announced, timings);
     }
 
     /// Says that an operation that was announced is not handed over: the one before is the latest again.
@@ -136,18 +151,57 @@ impl Drivers {
             return driven;
         }
         let first = first_snapshot(&operation);
+        self.begin(neighbours, operation, started, first)
+    }
+
+    /// Drives the very operation that is being driven in another way: its driver ends before the new one begins, which gets
+    /// what that one knew.
+    pub(super) fn redirect(
+        &self,
+        neighbours: &Arc<Neighbours>,
+        mut operation: Operation,
+        started: Option<Started>,
+    ) -> Snapshot {
+        let mut first = first_snapshot(&operation);
+        if let Some(entry) = self.lock().get(&operation.instance)
+            && entry.operation.context == operation.context
+        {
+            operation.begun = entry.redirected();
+            operation
+                .client_in_hand
+                .clone_from(&entry.operation.client_in_hand);
+            let snapshot = entry.snapshot.borrow();
+            first.first_task = first.first_task.or(snapshot.first_task);
+            first.stages = snapshot.stages.clone();
+        }
+        self.begin(neighbours, operation, started, first)
+    }
+
+    fn begin(
+        &self,
+        neighbours: &Arc<Neighbours>,
+        operation: Operation,
+        started: Option<Started>,
+        first: Snapshot,
+    ) -> Snapshot {
         let (told, snapshot) = watch::channel(first.clone());
-        let entry = self.entry(Phase::Driven, operation.plan.clone(), started, snapshot);
+        let entry = self.entry(Phase::Driven, operation.clone(), started, snapshot);
         let cancelled = entry.cancelled.clone();
-        insert(
-            &mut self.lock(),
-            operation.instance.clone(),
-            entry,
-            &neighbours.timings,
-        );
+        let former = {
+            let mut entries = self.lock();
+            let instance = operation.instance.clone();
+            let former = entries.get(&instance).map(|former| former.snapshot.clone());
+            insert(&mut entries, instance, entry, &neighbours.timings);
+            former
+        };
         let neighbours = neighbours.clone();
         self.runtime.spawn(async move {
-            let driving = drive(neighbours, operation, told);
+            let driving = async {
+                if let Some(former) = former {
+                    ended(former).await;
+                }
+                drive(neighbours, operation, told).await;
+            };
             cancelled.run_until_cancelled(driving).await;
         });
         first
@@ -176,18 +230,16 @@ impl Drivers {
 
     /// What is known of the instance's latest operation without asking anybody.
     pub(super) fn known(&self, instance: &InstanceId) -> Option<Known> {
+        self.lock().get(instance).and_then(Entry::known)
+    }
+
+    /// The same of all instances.
+    pub(super) fn all_known(&self) -> HashMap<InstanceId, Known> {
         let entries = self.lock();
-        let entry = entries.get(instance)?;
-        let snapshot = entry.snapshot.borrow().clone();
-        // A driver that is gone without a word knows nothing any more.
-        let is_mute = entry.phase == Phase::Driven && entry.snapshot.has_changed().is_err();
-        if is_mute && snapshot.is_in_progress() {
-            return None;
-        }
-        Some(Known {
-            snapshot,
-            started: entry.started.clone(),
-        })
+        let known = entries
+            .iter()
+            .filter_map(|(instance, entry)| Some((instance.clone(), entry.known()?)));
+        known.collect()
     }
 
     /// Tells of every step of an instance's latest operation.
@@ -210,7 +262,7 @@ impl Drivers {
         let told = entries.iter().map(|(instance, entry)| {
             let snapshot = entry.snapshot.borrow();
             let presence = Presence {
-                plan: entry.plan.clone(),
+                plan: entry.operation.plan.clone(),
                 kind: PresenceKind::of(snapshot.kind, &snapshot.state),
                 since: Some(entry.since),
             };
@@ -240,14 +292,18 @@ impl Drivers {
     fn entry(
         &self,
         phase: Phase,
-        plan: Option<PlanId>,
+        operation: Operation,
         started: Option<Started>,
         snapshot: watch::Receiver<Snapshot>,
     ) -> Entry {
+        let client_in_hand = operation.client_in_hand.map(InstanceClient::without_secret);
         Entry {
+            operation: Arc::new(Operation {
+                client_in_hand,
+                ..operation
+            }),
             snapshot,
             phase,
-            plan,
             started,
             since: Instant::now(),
             ended: None,
@@ -259,6 +315,11 @@ impl Drivers {
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Waits until a driver is gone that has been stopped: what it was about to send has been sent then, or never is.
+async fn ended(mut driver: watch::Receiver<Snapshot>) {
+    while driver.changed().await.is_ok() {}
 }
 
 /// The latest operation on an instance is another one now.
@@ -308,37 +369,13 @@ async fn drive(
     Box::pin(begin_until_one_ends(driver, pause, complain)).await;
 }
 
-/// Begins the work again, after a pause, as long as it panics.
-async fn begin_until_one_ends<Work>(
-    mut begin: impl FnMut() -> Option<Work>,
-    pause: Duration,
-    complain: impl Fn(&str),
-) where
-    Work: Future<Output = ()>,
-{
-    while let Some(work) = begin() {
-        // The next one begins from what the Director tells, not from what this one has left.
-        let Err(panic) = AssertUnwindSafe(work).catch_unwind().await else {
-            return;
-        };
-        complain(panic_text(panic.as_ref()));
-        sleep(pause).await;
-    }
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or_default()
-}
-
 fn is_in_progress(entry: &Entry) -> bool {
     matches!(entry.snapshot.borrow().state, SnapshotState::InProgress(_))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::RefCell, collections::VecDeque};
+    use jiff::Timestamp;
 
     use super::*;
     use crate::{
@@ -360,13 +397,16 @@ mod tests {
     fn drivers_after_a_move(plan: &str) -> Drivers {
         let drivers = Drivers::new(Handle::current(), CancellationToken::new());
         let ended = Snapshot {
-            state: SnapshotState::Ended(Outcome::Succeeded {
-                description: "moved".to_owned(),
-            }),
+            state: SnapshotState::Ended {
+                outcome: Outcome::Succeeded {
+                    description: "moved".to_owned(),
+                },
+                at: Timestamp::now(),
+            },
             ..first_snapshot(&operation(plan))
         };
         let (_, snapshot) = watch::channel(ended);
-        let entry = drivers.entry(Phase::Driven, Some(plan.to_owned().into()), None, snapshot);
+        let entry = drivers.entry(Phase::Driven, operation(plan), None, snapshot);
         drivers.lock().insert(instance(), entry);
         drivers
     }
@@ -389,6 +429,7 @@ mod tests {
             client: ClientRole::None,
             client_in_hand: None,
             begun: Begun::Here,
+            cancelled_by: None,
         }
     }
 
@@ -423,24 +464,5 @@ mod tests {
         drivers.announce(&Timings::default(), operation("small"));
         drivers.withdraw(&instance());
         assert_eq!(told(&drivers), []);
-    }
-
-    #[tokio::test]
-    async fn work_that_panics_is_begun_again_until_one_comes_to_its_end() {
-        let mut fates = VecDeque::from([Some("no such index"), Some("still not"), None, None]);
-        let complaints = RefCell::new(Vec::new());
-
-        begin_until_one_ends(
-            || {
-                let fate = fates.pop_front().flatten();
-                Some(async move { assert!(fate.is_none(), "{}", fate.unwrap_or_default()) })
-            },
-            Duration::ZERO,
-            |panic| complaints.borrow_mut().push(panic.to_owned()),
-        )
-        .await;
-
-        assert_eq!(fates.len(), 1, "the third has come to its end");
-        assert_eq!(complaints.into_inner(), ["no such index", "still not"]);
     }
 }

@@ -11,7 +11,7 @@ use super::{
     leftovers::LeftoversFault,
     manifest::ManifestFault,
     manifest_difference::{ManifestDifference, UnreadableManifest},
-    marker::{ReadMarkerError, WriteMarkerError},
+    markers::{ReadMarkerError, WriteMarkerError},
     secrets::{ResolveFault, SecretFault},
 };
 use crate::{adapter::AdapterFault, ids::PlanId, instance_clients::ClientFault};

@@ -54,7 +54,7 @@ impl Instances {
             None => {}
         }
         Ok(marker.map_or_else(Fetched::default, |marker| Fetched {
-            plan: Some(marker.settled_plan().clone()),
+            plan: marker.settled_plan().cloned(),
             dashboard_url: marker.dashboard_url,
             labels: marker.labels,
         }))

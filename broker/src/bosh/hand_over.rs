@@ -12,12 +12,19 @@ use super::{
     Fault, Instances, Marker, Neighbours, OperationKind, Order, Started, WriteMarkerError, configs,
     deployment,
     in_flight::{UNKNOWN_TASK, started},
-    marker::StoredMarker,
+    markers::StoredMarker,
     operation::{Begun, Operation},
     secrets::NewSecret,
     submission,
 };
-use crate::{code::Code, instance_clients::InstanceClient, telemetry::Chain};
+use crate::{
+    code::Code,
+    instance_clients::InstanceClient,
+    telemetry::{
+        Chain,
+        metrics::{Queue, metrics},
+    },
+};
 
 /// How often a marker is written whose place was taken by one that nobody needs.
 const ATTEMPTS: usize = 3;
@@ -133,13 +140,15 @@ impl Instances {
         let call = self.call_of_preparation(order);
         secrets.write(&call, &hand_over.secrets).await?;
         configs::write(director, &call, &name, &hand_over.configs).await?;
-        let waiting = tokio::time::timeout_at(
+        let waiting = metrics().queues.wait(Queue::Submission);
+        let place = tokio::time::timeout_at(
             call.deadline.instant(),
             self.neighbours.submissions.acquire(),
         );
-        let Ok(Ok(_place)) = waiting.await else {
+        let Ok(Ok(_place)) = place.await else {
             return Err(Fault::OutOfTime);
         };
+        drop(waiting);
         self.check_reserve(order)?;
         submission::submit(
             director,

@@ -110,7 +110,7 @@ impl Instances {
         };
         Ok(match snapshot.state {
             SnapshotState::NeverSubmitted => None,
-            SnapshotState::InProgress(_) | SnapshotState::Ended(_) => Some(
+            SnapshotState::InProgress(_) | SnapshotState::Ended { .. } => Some(
                 snapshot
                     .first_task
                     .unwrap_or_else(|| TaskId::new(UNKNOWN_TASK)),

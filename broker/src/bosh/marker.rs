@@ -1,36 +1,26 @@
 //! Markers: what the broker remembers of an operation, kept by the Director as a config (`docs/architecture.md`, "Markers and tokens").
 //!
 //! A marker is what makes an identical repeat answerable, an operation resumable after the broker was killed, and an
-//! orphan attributable. It holds no secrets. It is written at most twice per operation, for the Director keeps every
-//! version: once before the deployment is handed over, once with the outcome.
+//! orphan attributable. It holds no secrets. It is written seldom, for the Director keeps every version: once before the
+//! deployment is handed over, once with the outcome, and in between once if the operation is cancelled. An upgrade that finds
+//! nothing to do writes it once, unless it tells all of that already.
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use odb_adapter_sdk::protocol::LifecycleErrand;
-use odb_platform::{
-    director::{
-        ConfigId, ConfigName, ConfigType, ContextId, Director, DirectorError, Expected,
-        PutConfigError, TaskId,
-    },
-    http::Call,
-};
+use odb_platform::director::{ConfigId, ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Condition, FormerSecret, OperationKind, RequestDigest};
+use super::{Condition, FormerSecret, Foundation, OperationKind, RequestDigest, StoredMarker};
 use crate::{
-    config::BoshConfigs,
-    ids::{InstanceId, OfferingId, PlanId, RequestId},
+    ids::{OfferingId, PlanId, RequestId},
+    management::{Deployed, Owner, Target},
 };
 
 /// The version of the form.
 const FORMAT: u32 = 1;
-
-/// The type of all markers. Start-up lists it once.
-const CONFIG_TYPE: &str = "odb-operation";
-
-/// Never the deployment's name: the Go broker reads configs by that name and hands them to adapters.
-const NAME_PREFIX: &str = "odb-";
 
 /// What the broker remembers of the latest operation on a service instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,8 +28,15 @@ pub struct Marker {
     format: u32,
     /// The offering that the instance belongs to.
     pub offering: OfferingId,
-    /// The plan that the instance is on, or is brought to.
+    /// The plan that the instance is on, or is brought to; [`PlanId::unknown`] where an operator has it deleted and nobody knows.
     pub plan: PlanId,
+    /// On which foundation the instance is; absent where no Cloud Controller is configured, and in markers of before there was
+    /// this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foundation: Option<Foundation>,
+    /// How it comes that we have marked the instance.
+    #[serde(default, skip_serializing_if = "Origin::is_platform")]
+    pub origin: Origin,
     /// The plan that the operation moves the instance away from; absent where it stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_plan: Option<PlanId>,
@@ -49,6 +46,18 @@ pub struct Marker {
     pub context: ContextId,
     /// The request that began it, for the log.
     pub request: RequestId,
+    /// When it began; absent in markers of before there was this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
+    /// What it deploys; absent where it deploys nothing, and in markers of before there was this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// The last create, update or upgrade that is known to have succeeded, be it this one or one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Deployed>,
+    /// When the last recreation began that is known to have succeeded: every VM is younger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recreated: Option<Timestamp>,
     /// The lifecycle errands, frozen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errands: Vec<LifecycleErrand>,
@@ -76,9 +85,33 @@ pub struct Marker {
     /// What the operation has to do with the instance's UAA client.
     #[serde(default, skip_serializing_if = "ClientRole::is_none")]
     pub client: ClientRole,
+    /// The request by which an operator has cancelled it; whoever drives it begins nothing more of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<RequestId>,
     /// How it ended; absent while it is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+}
+
+/// How it comes that we have marked an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// Somebody has asked us for something who takes it to be ours.
+    #[default]
+    Platform,
+    /// Nobody had marked it when an operator had us delete it: should that fail, it may still be another broker's.
+    Unmarked,
+}
+
+impl Origin {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for a reference"
+    )]
+    fn is_platform(&self) -> bool {
+        *self == Self::Platform
+    }
 }
 
 /// What an operation has to do with the UAA client of its instance.
@@ -161,6 +194,8 @@ pub struct NewMarker {
     pub context: ContextId,
     /// See [`Marker::request`].
     pub request: RequestId,
+    /// See [`Marker::target`].
+    pub target: Option<Target>,
     /// See [`Marker::errands`].
     pub errands: Vec<LifecycleErrand>,
     /// See [`Marker::digest`].
@@ -178,10 +213,16 @@ impl Marker {
             format: FORMAT,
             offering: new.offering,
             plan: new.plan,
+            foundation: None,
+            origin: Origin::Platform,
             previous_plan: None,
             operation: new.operation,
             context: new.context,
             request: new.request,
+            began: Some(Timestamp::now()),
+            target: new.target,
+            deployed: None,
+            recreated: None,
             errands: new.errands,
             digest: new.digest,
             dashboard_url: new.dashboard_url,
@@ -191,177 +232,208 @@ impl Marker {
             obsolete_configs: BTreeMap::new(),
             replaced_configs: BTreeMap::new(),
             client: ClientRole::None,
+            cancelled_by: None,
             outcome: None,
         }
     }
 
-    /// The plan that platforms take the instance to be on: a move counts once it has succeeded.
-    pub fn settled_plan(&self) -> &PlanId {
-        match (&self.outcome, &self.previous_plan) {
+    /// Reads the text of a marker; `None` for one of a form that is newer than this broker.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let marker: Self = serde_json::from_str(text).ok()?;
+        (marker.format == FORMAT).then_some(marker)
+    }
+
+    /// As it is written down.
+    pub(super) fn to_text(&self) -> String {
+        serde_json::to_string(self)
+            .expect("a marker is made of strings, lists and maps with text keys")
+    }
+
+    /// Remembers what the marker before remembers of an instance that stays what it is until the operation has succeeded.
+    pub fn carry_over(&mut self, before: Option<&Self>) {
+        self.deployed = before.and_then(|before| before.deployed.clone());
+        self.recreated = before.and_then(|before| before.recreated);
+    }
+
+    /// The same marker of an operation that has come to its end now.
+    #[must_use]
+    pub fn ended(mut self, outcome: Outcome, now: Timestamp) -> Self {
+        if outcome.is_success() {
+            match self.operation {
+                OperationKind::Create | OperationKind::Update | OperationKind::Upgrade => {
+                    // What a broker of before there were targets has begun is of none that is known.
+                    self.deployed = self
+                        .target
+                        .clone()
+                        .map(|target| Deployed { target, at: now });
+                }
+                OperationKind::Recreate => self.recreated = self.began,
+                OperationKind::Delete | OperationKind::ForceDelete => {}
+            }
+        }
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// What this marker becomes when an upgrade, whose marker would have been `upgrade`, has found the instance to be as it
+    /// should; nothing if it tells that already, whenever that was found out.
+    #[must_use]
+    pub fn confirmed(&self, upgrade: &Self, now: Timestamp) -> Option<Self> {
+        let deployed = self.deployed.as_ref().map(|deployed| &deployed.target);
+        let tells_it = deployed == upgrade.target.as_ref()
+            && self.dashboard_url == upgrade.dashboard_url
+            && self.labels == upgrade.labels;
+        if tells_it {
+            return None;
+        }
+        let target = upgrade.target.clone();
+        Some(Self {
+            deployed: target.map(|target| Deployed { target, at: now }),
+            dashboard_url: upgrade.dashboard_url.clone(),
+            labels: upgrade.labels.clone(),
+            ..self.clone()
+        })
+    }
+
+    /// Whose a deployment is that has this marker of ours.
+    pub fn owner(&self) -> Owner {
+        match self.origin {
+            Origin::Platform => Owner::ThisBroker,
+            Origin::Unmarked => Owner::Unknown,
+        }
+    }
+
+    /// The plan that platforms take the instance to be on, as far as anybody knows: a move counts once it has succeeded.
+    pub fn settled_plan(&self) -> Option<&PlanId> {
+        let plan = match (&self.outcome, &self.previous_plan) {
             (Some(Outcome::Succeeded { .. }), _) | (_, None) => &self.plan,
             (Some(Outcome::Failed { .. }) | None, Some(previous)) => previous,
-        }
+        };
+        Some(plan).filter(|plan| plan.is_known())
     }
 }
 
-/// A marker as the Director has it, with what a guarded write needs.
-#[derive(Clone, Debug)]
-pub struct StoredMarker {
-    /// The version of the config.
-    pub id: ConfigId,
-    /// What it says.
-    pub marker: Marker,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bosh::RequestIdentity;
 
-/// Why it is not known what is remembered of an instance.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadMarkerError {
-    /// The Director did not tell.
-    #[error("could not read the marker of the instance")]
-    Director(#[source] DirectorError),
-    /// It was written by a newer broker, or by hand.
-    #[error(
-        "the BOSH config `{name}` of type `{CONFIG_TYPE}` is none that this broker understands; see what it is, then delete it"
-    )]
-    NotUnderstood {
-        /// The config's name.
-        name: ConfigName,
-    },
-}
-
-/// Why a marker was not written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteMarkerError {
-    /// Somebody else wrote in between.
-    #[error("the marker of the operation was changed by somebody else")]
-    Overtaken,
-    /// The Director did not take it.
-    #[error("could not write the marker of the operation")]
-    Director(#[source] DirectorError),
-}
-
-/// Reads and writes the markers of one offering.
-#[derive(Clone, Debug)]
-pub struct Markers {
-    director: Director,
-    offering: OfferingId,
-    configs: BoshConfigs,
-}
-
-impl Markers {
-    /// The markers of `offering`. With configs disabled nothing is remembered.
-    pub fn new(director: Director, offering: OfferingId, configs: BoshConfigs) -> Self {
-        Self {
-            director,
-            offering,
-            configs,
-        }
+    fn marker(operation: OperationKind) -> Marker {
+        Marker::new(NewMarker {
+            offering: "redis".to_owned().into(),
+            plan: "small".to_owned().into(),
+            operation,
+            context: ContextId::random(),
+            request: RequestId::random(),
+            target: Some(Target::from("new".to_owned())),
+            errands: Vec::new(),
+            digest: RequestDigest::new(RequestIdentity(&Value::Null)),
+            dashboard_url: None,
+            labels: Map::new(),
+        })
     }
 
-    /// The marker of an instance, if there is one.
-    pub async fn read(
-        &self,
-        call: &Call,
-        instance: &InstanceId,
-    ) -> Result<Option<StoredMarker>, ReadMarkerError> {
-        if self.configs == BoshConfigs::Disabled {
-            return Ok(None);
-        }
-        let name = config_name(instance);
-        let found = self
-            .director
-            .config_latest(call, &config_type(), &name)
-            .await
-            .map_err(ReadMarkerError::Director)?;
-        match found {
-            None => Ok(None),
-            Some(config) => match self.understand(config.id, &config.content) {
-                Some(stored) => Ok(Some(stored)),
-                None => Err(ReadMarkerError::NotUnderstood { name }),
-            },
-        }
-    }
-
-    /// Every instance of ours that has a marker.
-    pub async fn all(&self, call: &Call) -> Result<Vec<(InstanceId, StoredMarker)>, DirectorError> {
-        if self.configs == BoshConfigs::Disabled {
-            return Ok(Vec::new());
-        }
-        let configs = self.director.configs_of_type(call, &config_type()).await?;
-        let markers = configs.into_iter().filter_map(|config| {
-            let name = config.name.as_str().strip_prefix(NAME_PREFIX)?;
-            let instance = InstanceId::try_from(name.to_owned()).ok()?;
-            Some((instance, self.understand(config.id, &config.content)?))
+    /// The marker of an operation on an instance that was deployed and recreated before.
+    fn following(operation: OperationKind) -> Marker {
+        let mut before = marker(OperationKind::Create);
+        before.deployed = Some(Deployed {
+            target: Target::from("old".to_owned()),
+            at: Timestamp::UNIX_EPOCH,
         });
-        Ok(markers.collect())
+        before.recreated = Some(Timestamp::UNIX_EPOCH);
+        let mut following = marker(operation);
+        following.carry_over(Some(&before));
+        following
     }
 
-    /// Writes a marker. `before` is what was read, so that two brokers do not overtake each other unnoticed.
-    ///
-    /// `None` where markers are switched off.
-    pub async fn write(
-        &self,
-        call: &Call,
-        instance: &InstanceId,
-        marker: Marker,
-        before: Option<&ConfigId>,
-    ) -> Result<Option<StoredMarker>, WriteMarkerError> {
-        if self.configs == BoshConfigs::Disabled {
-            return Ok(None);
-        }
-        let content = serde_json::to_string(&marker)
-            .expect("a marker is made of strings, lists and maps with text keys");
-        let expected = before.map_or(Expected::Nothing, |id| Expected::Latest(id.clone()));
-        let written = self
-            .director
-            .put_config(
-                call,
-                &config_type(),
-                &config_name(instance),
-                &content,
-                &expected,
-            )
-            .await;
-        match written {
-            Ok(config) => Ok(Some(StoredMarker {
-                id: config.id,
-                marker,
-            })),
-            Err(PutConfigError::Stale { .. }) => Err(WriteMarkerError::Overtaken),
-            Err(PutConfigError::Director { source }) => Err(WriteMarkerError::Director(source)),
+    fn succeeded() -> Outcome {
+        Outcome::Succeeded {
+            description: String::new(),
         }
     }
 
-    /// Takes one write back: what was remembered before it is remembered again.
-    pub async fn take_back(&self, call: &Call, written: &ConfigId) -> Result<(), DirectorError> {
-        self.director.delete_config_version(call, written).await?;
-        Ok(())
-    }
-
-    /// Forgets an instance. Without a marker there is nothing to forget.
-    pub async fn delete(&self, call: &Call, instance: &InstanceId) -> Result<(), DirectorError> {
-        if self.configs == BoshConfigs::Disabled {
-            return Ok(());
+    fn failed() -> Outcome {
+        Outcome::Failed {
+            description: String::new(),
+            condition: None,
         }
-        self.director
-            .delete_config(call, &config_type(), &config_name(instance))
-            .await?;
-        Ok(())
     }
 
-    /// A marker of another offering, or of a form that is newer than this broker, is not ours to act on.
-    fn understand(&self, id: ConfigId, content: &str) -> Option<StoredMarker> {
-        let marker: Marker = serde_json::from_str(content).ok()?;
-        (marker.format == FORMAT && marker.offering == self.offering)
-            .then_some(StoredMarker { id, marker })
+    #[test]
+    fn only_what_has_succeeded_takes_the_place_of_what_was_deployed_before() {
+        let now = Timestamp::now();
+        let target = |marker: &Marker| marker.deployed.clone().unwrap().target;
+        for operation in OperationKind::ALL {
+            let before = following(*operation);
+            let after = before.clone().ended(failed(), now);
+            assert_eq!(after.deployed, before.deployed, "{operation}");
+            assert_eq!(after.recreated, before.recreated, "{operation}");
+        }
+        for operation in [OperationKind::Update, OperationKind::Upgrade] {
+            let after = following(operation).ended(succeeded(), now);
+            assert_eq!(target(&after).as_str(), "new");
+            assert_eq!(after.deployed.unwrap().at, now);
+            assert_eq!(after.recreated, Some(Timestamp::UNIX_EPOCH));
+        }
+        let recreation = following(OperationKind::Recreate).ended(succeeded(), now);
+        assert_eq!(target(&recreation).as_str(), "old");
+        assert_eq!(recreation.recreated, recreation.began);
     }
-}
 
-fn config_type() -> ConfigType {
-    ConfigType::try_from(CONFIG_TYPE.to_owned()).expect("it is plain text")
-}
+    #[test]
+    fn what_an_upgrade_finds_unchanged_is_written_down_once() {
+        let now = Timestamp::now();
+        let upgrade = marker(OperationKind::Upgrade);
+        let unknown = marker(OperationKind::Create).ended(succeeded(), now);
+        let unknown = Marker {
+            deployed: None,
+            ..unknown
+        };
+        let outdated = following(OperationKind::Recreate).ended(succeeded(), now);
+        for before in [unknown, outdated] {
+            let after = before.confirmed(&upgrade, now).unwrap();
+            assert_eq!(after.operation, before.operation);
+            assert_eq!(
+                after.deployed.clone().unwrap().target,
+                upgrade.target.clone().unwrap()
+            );
+            assert_eq!(after.confirmed(&upgrade, Timestamp::now()), None);
+            let mut renamed = upgrade.clone();
+            renamed.labels.insert("name".to_owned(), "cache".into());
+            assert!(after.confirmed(&renamed, now).is_some());
+            renamed = upgrade.clone();
+            renamed.dashboard_url = Some("https://elsewhere".to_owned());
+            assert!(after.confirmed(&renamed, now).is_some());
+        }
+    }
 
-fn config_name(instance: &InstanceId) -> ConfigName {
-    ConfigName::try_from(format!("{NAME_PREFIX}{instance}"))
-        .expect("an id that travels fits into an address")
+    #[test]
+    fn a_marker_of_before_there_were_targets_is_read_and_tells_none() {
+        let mut old = serde_json::to_value(marker(OperationKind::Upgrade)).unwrap();
+        for member in ["began", "target"] {
+            old.as_object_mut().unwrap().shift_remove(member);
+        }
+        let old: Marker = serde_json::from_value(old).unwrap();
+        assert_eq!((&old.began, &old.target), (&None, &None));
+        assert_eq!(old.ended(succeeded(), Timestamp::now()).deployed, None);
+    }
+
+    #[test]
+    fn only_what_nobody_had_marked_says_so_and_what_platforms_ask_for_reads_as_ever() {
+        let mut marker = marker(OperationKind::Delete);
+        let usual = serde_json::to_value(&marker).unwrap();
+        assert_eq!(usual.get("origin"), None);
+        marker.origin = Origin::Unmarked;
+        marker.plan = PlanId::unknown();
+        let told = Marker::read(&marker.to_text()).unwrap();
+        assert_eq!(told.origin, Origin::Unmarked);
+        assert_eq!(told.settled_plan(), None);
+    }
+
+    #[test]
+    fn what_a_newer_broker_adds_to_a_marker_is_passed_over() {
+        let mut newer = serde_json::to_value(marker(OperationKind::Create)).unwrap();
+        newer["weather"] = "fine".into();
+        assert!(serde_json::from_value::<Marker>(newer).is_ok());
+    }
 }

@@ -7,53 +7,74 @@
 //! | `preparation`, `hand_over` | manifest, checks, dashboard; then marker, configs, submission |
 //! | `client` | the instance's UAA client, around what may fail before the hand-over |
 //! | `bindings`, `dns` | credentials, from the deployed manifest and its addresses; those of BOSH DNS |
+//! | `deployed` | which instances the Director has, whose they are, what was done with them last |
 //! | `fetch` | what is known of an instance, from its marker |
 //! | `standing` | how an operation is doing, from drivers, markers and tokens |
+//! | `review`, `course` | the same for operators: its stages, their tasks and their steps |
+//! | `cancel` | the end of an operation that an operator has had enough of |
 //! | `driver`, `drivers` | what carries an operation from its hand-over to its end, and all of them |
 //! | `observer`, `next_step`, `narrative`, `condition` | what its tasks came to, what follows, what users read meanwhile, what a failure leaves |
 //! | `operation` | an operation in flight, as types |
 //! | `presence` | what the latest operation on an instance means for its place among all |
-//! | `marker`, `token`, `digest` | what is remembered of an operation, by the Director and by the platform |
+//! | `marker`, `markers`, `token`, `digest` | what is remembered of an operation, by the Director and by the platform |
+//! | `target` | what is deployed today, in one word |
+//! | `memory` | what is remembered of all instances, or of one, for the operator |
+//! | `runs` | what is remembered of the errands that go through all instances |
 //! | `submission`, `errands`, `insistence` | handing over exactly once; starting an errand; asking until there is an answer |
 //! | `manifest`, `manifest_difference` | checks of a manifest; what would change if it were made anew |
+//! | `planned`, `dry_run` | whether an upgrade would change anything, and what, told without one |
+//! | `health`, `abilities` | how the VMs of an instance are, and what the Director can do |
 //! | `in_flight` | whether what is remembered as begun is on its way |
 //! | `configs` | the BOSH configs of an instance: what is written, goes, or becomes again what it was |
 //! | `leftovers`, `sweeps` | what to remove after a delete; and of operations that were given up |
 //! | `secrets` | what is kept in the Director's CredHub, and what manifests refer to |
 //! | `fault` | what can go wrong |
 
+mod abilities;
 mod bindings;
+mod cancel;
 mod client;
 mod condition;
 mod configs;
+mod course;
 mod create;
 mod current;
 mod delete;
+mod deployed;
 mod digest;
 mod dns;
 mod driver;
 mod drivers;
+mod dry_run;
 mod errands;
 mod fault;
 mod fetch;
+mod foundation;
 mod hand_over;
+mod health;
 mod in_flight;
 mod insistence;
 mod leftovers;
 mod manifest;
 mod manifest_difference;
 mod marker;
+mod markers;
+mod memory;
 mod narrative;
 mod next_step;
 mod observer;
 mod operation;
+mod planned;
 mod preparation;
 mod presence;
 mod recreate;
+mod review;
+mod runs;
 mod secrets;
 mod standing;
 mod submission;
 mod sweeps;
+mod target;
 mod token;
 mod unfinished;
 mod update;
@@ -79,6 +100,7 @@ use crate::{
     adapter::ServiceAdapter,
     config::{
         BoshConfigs, Config, ErrorDetail, Offering, PendingChanges, ServiceSoftware, Timings,
+        UnchangedUpgrades,
     },
     ids::{InstanceId, PlanId, RequestId},
     instance_clients::InstanceClients,
@@ -87,21 +109,29 @@ use crate::{
 use odb_adapter_sdk::protocol::RequestParameters;
 
 pub use bindings::{Bindable, BindingOrder, parameters_of_unbind};
+pub use cancel::CancelFault;
 pub use condition::Condition;
 pub use create::{Found, Vacancy};
 pub use delete::{Deleted, Insistence};
+pub use deployed::{Attribution, InProgress, LatestOperation, Marking};
 pub use digest::{RequestDigest, RequestIdentity};
 pub use dns::NoLink;
 pub use fault::Fault;
 pub use fetch::Fetched;
+pub use foundation::Foundation;
 pub use leftovers::LeftoversFault;
 pub use manifest::ManifestFault;
 pub use manifest_difference::{ManifestDifference, UnreadableManifest};
-pub use marker::{Marker, Markers, Outcome, ReadMarkerError, StoredMarker, WriteMarkerError};
+pub use marker::{Marker, Origin, Outcome};
+pub use markers::{Mark, Markers, ReadMarkerError, StoredMarker, WriteMarkerError};
+pub use memory::{Memories, Memory, Remembered};
 pub use presence::{Presence, PresenceKind};
+pub use runs::{RunFault, Runs};
 pub use secrets::{FormerSecret, ResolveFault, SecretFault};
 pub use standing::Standing;
+pub use target::Targets;
 pub use token::OperationToken;
+pub use upgrade::Upgraded;
 
 use drivers::{Drivers, Known};
 use secrets::InstanceSecrets;
@@ -115,6 +145,9 @@ pub struct Instances {
     software: Arc<ServiceSoftware>,
     offering: Arc<Offering>,
     pending_changes: PendingChanges,
+    unchanged_upgrades: UnchangedUpgrades,
+    targets: Arc<Targets>,
+    runs: Runs,
     drivers: Drivers,
 }
 
@@ -124,7 +157,7 @@ struct Neighbours {
     director: Director,
     markers: Markers,
     secrets: InstanceSecrets,
-    service: String,
+    offering: Arc<Offering>,
     timings: Timings,
     configs: BoshConfigs,
     error_detail: ErrorDetail,
@@ -169,6 +202,8 @@ pub struct Surroundings {
     pub clients: InstanceClients,
     /// Knows what to deploy.
     pub adapter: ServiceAdapter,
+    /// What is deployed today.
+    pub targets: Targets,
 }
 
 /// An operation that has been handed over.
@@ -210,13 +245,29 @@ impl Instances {
             credhub,
             clients,
             adapter,
+            targets,
         } = surroundings;
         let offering = config.offering.clone();
+        let targets = Arc::new(targets);
+        let runs = Runs::new(
+            director.clone(),
+            offering.id.clone(),
+            configs,
+            targets.clone(),
+        );
         let neighbours = Neighbours {
-            markers: Markers::new(director.clone(), offering.id.clone(), configs),
+            markers: Markers::new(
+                director.clone(),
+                offering.id.clone(),
+                configs,
+                config
+                    .cloud_foundry
+                    .as_ref()
+                    .map(|cf| Foundation::of(cf.url.as_written())),
+            ),
             director,
             secrets: InstanceSecrets::new(credhub, offering.id.clone()),
-            service: offering.name.clone(),
+            offering: offering.clone(),
             timings: config.broker.timings,
             configs,
             error_detail: config.broker.error_detail,
@@ -231,8 +282,21 @@ impl Instances {
             software: Arc::new(config.software.clone()),
             offering,
             pending_changes: config.broker.pending_changes,
+            unchanged_upgrades: config.broker.unchanged_upgrades,
+            targets,
+            runs,
             drivers: Drivers::new(runtime, stopping),
         }
+    }
+
+    /// What is deployed today.
+    pub fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    /// The errands that go through all instances.
+    pub fn runs(&self) -> &Runs {
+        &self.runs
     }
 
     /// Tells of each operation that comes to its end from now on.
@@ -291,9 +355,18 @@ fn force(kind: OperationKind) -> Force {
     }
 }
 
+/// What the name of every deployment of a service instance begins with, whichever on-demand broker made it.
+const DEPLOYMENT_PREFIX: &str = "service-instance_";
+
+/// The service instance that a deployment of this name holds, if it holds one.
+pub fn instance_of(deployment: &str) -> Option<InstanceId> {
+    let id = deployment.strip_prefix(DEPLOYMENT_PREFIX)?;
+    InstanceId::try_from(id.to_owned()).ok()
+}
+
 /// The deployment that holds a service instance. The name is the Go broker's.
 pub fn deployment(instance: &InstanceId) -> DeploymentName {
-    DeploymentName::try_from(format!("service-instance_{instance}"))
+    DeploymentName::try_from(format!("{DEPLOYMENT_PREFIX}{instance}"))
         .expect("an id that travels fits into a path")
 }
 

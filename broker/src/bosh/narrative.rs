@@ -64,6 +64,8 @@ pub(super) struct Scene<'a> {
     /// The stage at work, by index.
     pub(super) stage: usize,
     pub(super) latest: &'a LatestStep,
+    /// An operator has cancelled it.
+    pub(super) is_cancelled: bool,
 }
 
 /// For example: `Instance provisioning in progress (step 1 of 2, deploying): Updating instance: redis-server/0 - starting jobs`.
@@ -73,6 +75,7 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
         stages,
         stage,
         latest,
+        is_cancelled,
     } = scene;
     let doing = match stages.get(*stage) {
         Some(Stage::Stop) => "stopping what runs".to_owned(),
@@ -87,6 +90,9 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
         kind.noun(),
         stages.len()
     );
+    if *is_cancelled {
+        text.push_str(", being cancelled by the operator");
+    }
     match &latest.text {
         Some(step) => {
             text.push_str(": ");
@@ -107,6 +113,19 @@ pub(super) fn without_news(latest: &str) -> String {
 /// The end of an operation that went well.
 pub(super) fn completed(kind: OperationKind) -> String {
     format!("Instance {} completed", kind.noun())
+}
+
+/// The end of an operation of which nothing was handed over.
+pub(super) fn never_submitted(kind: OperationKind) -> String {
+    format!(
+        "Instance {} failed: the work never began, nothing has changed. Try again.",
+        kind.noun()
+    )
+}
+
+/// The end of an operation that an operator has cancelled.
+pub(super) fn cancelled(kind: OperationKind) -> String {
+    format!("Instance {} failed: cancelled by the operator", kind.noun())
 }
 
 /// The end of an operation whose instance was deleted meanwhile.
@@ -139,7 +158,7 @@ pub(super) fn followed_by_another(kind: OperationKind) -> String {
 }
 
 /// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`: users count, they do not remember UUIDs.
-fn without_uuid(task: &str) -> String {
+pub(super) fn without_uuid(task: &str) -> String {
     let Some((group, rest)) = task.split_once('/') else {
         return task.to_owned();
     };
@@ -201,6 +220,7 @@ mod tests {
             stages: &stages,
             stage,
             latest: &latest,
+            is_cancelled: false,
         })
     }
 
@@ -249,6 +269,7 @@ mod tests {
                 stages: &stages,
                 stage: 0,
                 latest: &latest,
+                is_cancelled: false,
             };
             assert_eq!(
                 in_progress(&scene),

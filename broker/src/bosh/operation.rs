@@ -1,5 +1,8 @@
 //! An operation that has been handed over, and what is known of how it is doing.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_platform::director::{ContextId, DeploymentName, TaskId};
 use tokio::time::Instant;
@@ -14,6 +17,7 @@ use super::{
 use crate::{
     ids::{InstanceId, PlanId, RequestId},
     instance_clients::InstanceClient,
+    management::StageStatus,
 };
 
 /// An operation that has been handed over.
@@ -45,6 +49,8 @@ pub(super) struct Operation {
     /// without the secret.
     pub(super) client_in_hand: Option<InstanceClient>,
     pub(super) begun: Begun,
+    /// The request by which an operator has cancelled it: nothing more of it is begun, and what runs is ended.
+    pub(super) cancelled_by: Option<RequestId>,
 }
 
 /// Where an operation was begun.
@@ -52,6 +58,9 @@ pub(super) struct Operation {
 pub(super) enum Begun {
     /// In this process, which knows what it has sent.
     Here,
+    /// In this process, at this time. Its driver was stopped at any moment for another one: what it sent last may not have
+    /// arrived yet.
+    Redirected(Instant),
     /// By an earlier process, or another broker: what it sent last may not have arrived yet.
     Elsewhere,
 }
@@ -81,6 +90,7 @@ impl Operation {
             client: marker.client,
             client_in_hand: None,
             begun: Begun::Elsewhere,
+            cancelled_by: marker.cancelled_by.clone(),
         }
     }
 }
@@ -95,6 +105,8 @@ pub(super) struct Snapshot {
     pub(super) since: Instant,
     /// A server that the operation needs, mostly the Director, has not answered for a while.
     pub(super) is_without_news: bool,
+    /// For operators: its stages and how far each is.
+    pub(super) stages: Arc<Vec<StageStatus>>,
     pub(super) state: SnapshotState,
 }
 
@@ -102,7 +114,11 @@ pub(super) struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SnapshotState {
     InProgress(String),
-    Ended(Outcome),
+    Ended {
+        outcome: Outcome,
+        /// When; a marker that tells the end tells the same.
+        at: Timestamp,
+    },
     /// Nothing was ever handed over: its process ended before, or what it sent did not arrive.
     NeverSubmitted,
 }

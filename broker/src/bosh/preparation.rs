@@ -7,6 +7,7 @@ use odb_adapter_sdk::protocol::{
     RequestParameters, Secrets, ServiceDeployment, UaaClient,
 };
 use odb_platform::{director::ContextId, http::Call};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::{
@@ -14,6 +15,7 @@ use super::{
     configs::ConfigChanges,
     deployment, manifest,
     marker::{ClientRole, Marker, NewMarker},
+    planned::{Planned, PlannedClient},
     secrets::NewSecret,
 };
 use crate::{
@@ -48,6 +50,32 @@ pub(super) struct Prepared {
     pub(super) marker: Marker,
     /// The instance's UAA client.
     pub(super) client: Option<InstanceClient>,
+    /// What becomes of it.
+    client_change: PlannedClient,
+}
+
+impl Prepared {
+    /// What is handed over, to be compared with what there is.
+    pub(super) fn planned(&self) -> Planned<'_> {
+        Planned {
+            plan: &self.marker.plan,
+            manifest: self.manifest.as_str(),
+            configs: &self.configs,
+            obsolete_configs: &self.obsolete_configs,
+            secrets: &self.secrets,
+            client: self.client_change,
+        }
+    }
+}
+
+/// What an adapter has drawn up, checked.
+pub(super) struct Drawn {
+    /// It refers to secrets by their names in CredHub.
+    pub(super) manifest: ManifestText,
+    pub(super) configs: ConfigChanges,
+    /// Those that are not there yet.
+    pub(super) secrets: Vec<NewSecret>,
+    pub(super) labels: Map<String, Value>,
 }
 
 impl Instances {
@@ -100,33 +128,19 @@ impl Instances {
         if let Some(client) = client.as_deref_mut() {
             self.bring_client_up_to_date(order, client).await?;
         }
+        let client_change = match client.as_deref() {
+            Some(client) => PlannedClient::of_change(client.change()),
+            None => PlannedClient::not_in_hand(role, self.neighbours.clients.are_defined()),
+        };
         let told = client.as_deref().map(InstanceClient::for_adapter);
         let plan = self.plan(&order.plan)?;
         let seen = self.adapter_plan(plan);
-        let name = deployment(&order.instance);
-        let configs_before = previous
-            .as_ref()
-            .and_then(|previous| previous.configs.clone())
-            .unwrap_or_default();
-        let answer = self
-            .generate(order, &seen, order.parameters.clone(), previous, told)
-            .await?;
-        manifest::check(answer.manifest.as_str(), &name)?;
-        let returns_some = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
-        if returns_some && self.neighbours.configs == BoshConfigs::Disabled {
-            return Err(Fault::ConfigsDisabled);
-        }
-        let configs = ConfigChanges::new(answer.configs, &configs_before, answer.manifest.as_str());
-        let (manifest, secrets) = self
-            .neighbours
-            .secrets
-            .prepare(
-                &self.call_of_preparation(order),
-                &order.instance,
-                answer.manifest,
-                answer.secrets.as_ref(),
-            )
-            .await?;
+        let Drawn {
+            manifest,
+            configs,
+            secrets,
+            labels,
+        } = self.draw_up(order, &seen, previous, told).await?;
         let dashboard = GenerateDashboardUrl::new(order.instance.as_str(), seen, manifest.clone());
         let dashboard_url = self
             .adapter
@@ -143,10 +157,11 @@ impl Instances {
             operation: kind,
             context,
             request: order.request.clone(),
+            target: self.targets.of(&order.plan).cloned(),
             errands: plan.lifecycle_errands.post_deploy.clone(),
             digest: order.digest(),
             dashboard_url,
-            labels: answer.labels,
+            labels,
         });
         marker.former_secrets = secrets.iter().map(NewSecret::former).collect();
         marker.client = role;
@@ -157,6 +172,46 @@ impl Instances {
             secrets,
             marker,
             client: None,
+            client_change,
+        })
+    }
+
+    /// Asks the adapter for the manifest, and checks all that comes with it. Nothing is changed.
+    pub(super) async fn draw_up(
+        &self,
+        order: &Order,
+        plan: &AdapterPlan,
+        previous: Option<Previous>,
+        client: Option<UaaClient>,
+    ) -> Result<Drawn, Fault> {
+        let configs_before = previous
+            .as_ref()
+            .and_then(|previous| previous.configs.clone())
+            .unwrap_or_default();
+        let answer = self
+            .generate(order, plan, order.parameters.clone(), previous, client)
+            .await?;
+        manifest::check(answer.manifest.as_str(), &deployment(&order.instance))?;
+        let returns_some = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
+        if returns_some && self.neighbours.configs == BoshConfigs::Disabled {
+            return Err(Fault::ConfigsDisabled);
+        }
+        let configs = ConfigChanges::new(answer.configs, &configs_before, answer.manifest.as_str());
+        let (manifest, secrets) = self
+            .neighbours
+            .secrets
+            .prepare(
+                &self.call_of_preparation(order),
+                &order.instance,
+                answer.manifest,
+                answer.secrets.as_ref(),
+            )
+            .await?;
+        Ok(Drawn {
+            manifest,
+            configs,
+            secrets,
+            labels: answer.labels,
         })
     }
 

@@ -39,7 +39,7 @@ impl Presence {
             Some(outcome) => ended(marker.operation, outcome),
         };
         Self {
-            plan: Some(marker.plan.clone()),
+            plan: Some(marker.plan.clone()).filter(PlanId::is_known),
             kind,
             since: None,
         }
@@ -50,7 +50,7 @@ impl Presence {
     /// What a marker tells of an operation that was never handed over.
     pub(super) fn never_began(marker: &Marker) -> Self {
         Self {
-            plan: Some(marker.settled_plan().clone()),
+            plan: marker.settled_plan().cloned(),
             kind: PresenceKind::of(marker.operation, &SnapshotState::NeverSubmitted),
             since: None,
         }
@@ -62,7 +62,7 @@ impl PresenceKind {
     pub(super) fn of(operation: OperationKind, state: &SnapshotState) -> Self {
         match state {
             SnapshotState::InProgress(_) => going_on(operation),
-            SnapshotState::Ended(outcome) => ended(operation, outcome),
+            SnapshotState::Ended { outcome, .. } => ended(operation, outcome),
             SnapshotState::NeverSubmitted if operation == OperationKind::Create => Self::Absent,
             SnapshotState::NeverSubmitted => Self::Remaining,
         }
@@ -104,6 +104,7 @@ mod tests {
             operation,
             context: ContextId::random(),
             request: RequestId::random(),
+            target: None,
             errands: Vec::new(),
             digest: RequestDigest::new(RequestIdentity(&Value::Null)),
             dashboard_url: None,

@@ -36,6 +36,7 @@ impl Instances {
             operation: OperationKind::Recreate,
             context: ContextId::random(),
             request: order.request.clone(),
+            target: None,
             errands,
             digest: order.digest(),
             dashboard_url: known.and_then(|marker| marker.dashboard_url.clone()),
@@ -44,6 +45,7 @@ impl Instances {
                 .unwrap_or_default(),
         });
         marker.client = ClientRole::after(current.stored.as_deref());
+        marker.carry_over(known);
         let context = marker.context.clone();
         let hand_over = HandOver {
             order,

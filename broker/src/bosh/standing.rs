@@ -190,6 +190,7 @@ impl Instances {
             client: adopted_client(token),
             client_in_hand: None,
             begun: Begun::Elsewhere,
+            cancelled_by: None,
         };
         let adopted = self.drivers.take_over(&self.neighbours, operation);
         Ok(Some(self.told(adopted)))
@@ -245,7 +246,7 @@ impl Instances {
                     self.neighbours.timings.longest_look,
                 ),
             },
-            SnapshotState::Ended(outcome) => Standing::Ended {
+            SnapshotState::Ended { outcome, .. } => Standing::Ended {
                 kind: Some(snapshot.kind),
                 outcome,
             },
@@ -274,7 +275,11 @@ impl Instances {
     }
 
     /// Nobody remembers the operation: the deployment's newest task has to do.
-    async fn guess(&self, call: &Call, instance: &InstanceId) -> Result<Standing, Fault> {
+    pub(super) async fn guess(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Standing, Fault> {
         let name = deployment(instance);
         let director = &self.neighbours.director;
         let filter = TaskFilter {
@@ -356,7 +361,8 @@ fn has_failed(task: &Task) -> bool {
 
 /// The platform asks about an operation that was none any more when the instance was deleted.
 fn was_cut_short(latest: &Snapshot, token: &OperationToken) -> bool {
-    let is_gone = matches!(&latest.state, SnapshotState::Ended(outcome) if outcome.is_success());
+    let is_gone =
+        matches!(&latest.state, SnapshotState::Ended { outcome, .. } if outcome.is_success());
     latest.kind.deletes()
         && is_gone
         && !token.kind.deletes()

@@ -1,26 +1,73 @@
 //! An instance as it is, with what the operator offers today.
 
+use jiff::Timestamp;
+
 use super::{
-    Fault, Instances, OperationKind, Order, Started,
+    Fault, Instances, OperationKind, Order, Started, StoredMarker, WriteMarkerError,
     current::{AtRest, Current},
     hand_over::HandOver,
+    marker::Marker,
+    planned::Verdict,
     preparation::Prepared,
 };
+use crate::{code::Code, config::UnchangedUpgrades, telemetry::Chain};
+
+/// What came of an upgrade.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Upgraded {
+    /// It is in progress.
+    Started(Started),
+    /// The instance is what it would become, and nothing was handed over.
+    NothingToDo,
+}
 
 impl Instances {
     /// Deploys the instance anew on its plan. Adapters get no secrets (`spec/contracts/adapter-protocol.md` §1.8). What its
     /// user asked for before is in the deployed manifest, from which the adapter takes it; pending changes are what an upgrade
     /// is for (`spec/contracts/broker-behaviour.md` §3.6).
-    pub async fn upgrade(&self, order: &Order) -> Result<Started, Fault> {
+    pub async fn upgrade(&self, order: &Order) -> Result<Upgraded, Fault> {
         let current = match self.look_at_current(order, OperationKind::Upgrade).await? {
             Current::AtRest(current) => current,
-            Current::SameInProgress(started) => return Ok(started),
+            Current::SameInProgress(started) => return Ok(Upgraded::Started(started)),
         };
         let previous = self.previous(Some(self.plan(&order.plan)?), &current);
         let prepared = self
             .prepare(order, OperationKind::Upgrade, Some(previous))
             .await?;
-        self.redeploy(order, current, prepared).await
+        if self.unchanged_upgrades == UnchangedUpgrades::Skipped
+            && let Some(stored) = in_place(&current, &prepared)
+        {
+            self.note_unchanged(order, stored, &prepared.marker).await?;
+            return Ok(Upgraded::NothingToDo);
+        }
+        let started = self.redeploy(order, current, prepared).await?;
+        Ok(Upgraded::Started(started))
+    }
+
+    /// Remembers that what is deployed is what would be deployed today, in one write: the operation before stays the last one.
+    /// What is remembered already is not written again, though a run that is continued comes back to such an instance: it finds
+    /// nothing to do, as before.
+    async fn note_unchanged(
+        &self,
+        order: &Order,
+        stored: &StoredMarker,
+        prepared: &Marker,
+    ) -> Result<(), Fault> {
+        tracing::info!("the upgrade would change nothing: nothing is handed over");
+        let Some(marker) = stored.marker.confirmed(prepared, Timestamp::now()) else {
+            return Ok(());
+        };
+        let call = order.call();
+        let markers = &self.neighbours.markers;
+        let written = markers.write(&call, &order.instance, marker, Some(&stored.id));
+        match written.await {
+            Ok(_) => Ok(()),
+            Err(WriteMarkerError::Overtaken) => Err(Fault::Busy),
+            Err(error @ WriteMarkerError::Director(_)) => {
+                tracing::warn!(code = %Code::Director, error = %Chain(&error), "that nothing is to be done was not written down: the next upgrade finds it out again");
+                Ok(())
+            }
+        }
     }
 
     /// Hands over what is prepared for an existing instance.
@@ -31,6 +78,7 @@ impl Instances {
         prepared: Prepared,
     ) -> Result<Started, Fault> {
         let mut marker = prepared.marker;
+        marker.carry_over(current.stored.as_ref().map(|stored| &stored.marker));
         if let Some(configs) = &current.configs {
             marker.replaced_configs = configs.replaced_by(&prepared.configs);
             marker.obsolete_configs = configs.versions_of(&prepared.obsolete_configs);
@@ -54,4 +102,11 @@ impl Instances {
         })
         .await
     }
+}
+
+/// The marker of an instance that is what it would become. A manifest that cannot be read is to be replaced.
+fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredMarker> {
+    let foreseen = prepared.planned().compared_with(current).ok()?;
+    let stored = current.stored.as_deref();
+    stored.filter(|_| foreseen.verdict == Verdict::InPlace)
 }

@@ -16,6 +16,15 @@ use super::section::{Found, Section};
 pub struct Address(String);
 
 impl Address {
+    /// An address that does not stand in a file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be called. No part of it is repeated.
+    pub fn of(text: &str) -> Result<Self, ClientError> {
+        check_address(text).map(|()| Self(text.to_owned()))
+    }
+
     /// The address as it is written, query included.
     pub fn as_written(&self) -> &str {
         &self.0

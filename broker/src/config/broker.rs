@@ -33,6 +33,8 @@ pub struct Broker {
     pub error_detail: ErrorDetail,
     /// What becomes of an update of an instance that is behind what the operator offers.
     pub pending_changes: PendingChanges,
+    /// What becomes of an upgrade that would change nothing.
+    pub unchanged_upgrades: UnchangedUpgrades,
     /// Whether platforms may ask what an instance is.
     pub instance_fetching: InstanceFetching,
     /// Whether an order has to say for which organization and space it is.
@@ -58,6 +60,16 @@ impl BasicCredentials {
     /// The credentials that requests have to bring.
     pub fn new(username: String, password: SecretString) -> Self {
         Self { username, password }
+    }
+
+    /// The name.
+    pub fn username(&self) -> &str {
+        &self.username
+    }
+
+    /// The password.
+    pub fn password(&self) -> &SecretString {
+        &self.password
     }
 
     /// Compares digests of both halves in constant time: neither a wrong name nor a length costs another time.
@@ -98,6 +110,15 @@ pub enum PendingChanges {
     Refused,
     /// They come along.
     LetIn,
+}
+
+/// What becomes of an upgrade that would change nothing (`broker.skip_unchanged_upgrades`, a key of our own).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnchangedUpgrades {
+    /// It is deployed all the same, as the Go broker does.
+    Deployed,
+    /// Nothing is handed over.
+    Skipped,
 }
 
 /// Whether platforms may ask what an instance is (`broker.enable_fetch_instance`, a key of our own).
@@ -176,6 +197,11 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
     } else {
         PendingChanges::Refused
     };
+    let unchanged_upgrades = if section.flag("skip_unchanged_upgrades", false) {
+        UnchangedUpgrades::Skipped
+    } else {
+        UnchangedUpgrades::Deployed
+    };
     let instance_fetching = if section.flag("enable_fetch_instance", false) {
         InstanceFetching::Offered
     } else {
@@ -207,6 +233,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
         bosh_configs,
         error_detail,
         pending_changes,
+        unchanged_upgrades,
         instance_fetching,
         organization_and_space,
         usage_reports,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     Config, Reading, TlsFiles,
     document::{Document, Place, place},
-    keys::Kind,
+    keys::{self, Kind},
     problems::{Problem, Problems},
     read,
     section::{Context, Found, Paths, Section},
@@ -37,24 +37,29 @@ pub struct CertificateText {
     pub pem: String,
 }
 
+/// Parses a file, or notes why that is not possible.
+pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
+    match Document::parse(source) {
+        Ok(document) => Some(document),
+        Err(error) => {
+            let place = Place {
+                line: error.line().unwrap_or_default(),
+                column: error.column().unwrap_or_default(),
+            };
+            let text = format!(
+                "the file cannot be read as YAML: {}; mend it from this place on",
+                error.message()
+            );
+            problems.refuse(place, "", text)
+        }
+    }
+}
+
 impl Inspection {
     /// Looks at the text of a configuration. `file` is what problems call it.
     pub fn of(file: &Path, source: &str, paths: Paths) -> Self {
         let problems = Problems::of(file);
-        let document = match Document::parse(source) {
-            Ok(document) => Some(document),
-            Err(error) => {
-                let place = Place {
-                    line: error.line().unwrap_or_default(),
-                    column: error.column().unwrap_or_default(),
-                };
-                let text = format!(
-                    "the file cannot be read as YAML: {}; mend it from this place on",
-                    error.message()
-                );
-                problems.refuse(place, "", text)
-            }
-        };
+        let document = parse(source, &problems);
         let (mut reading, mut certificates) = (Reading::default(), Vec::new());
         if let Some(document) = &document {
             let context = Context {
@@ -70,7 +75,7 @@ impl Inspection {
                 );
                 problems.refuse::<()>(place, "", text);
             } else {
-                let root = Section::root(context);
+                let root = Section::root(context, &keys::ROOT);
                 reading = read(&root);
                 certificates = root
                     .texts_below(|key| matches!(key.kind, Kind::Certificates))

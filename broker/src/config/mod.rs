@@ -17,6 +17,7 @@ mod credhub;
 mod deployment;
 mod dns_binding;
 mod document;
+pub mod errands;
 mod inspection;
 mod keys;
 mod plan;
@@ -39,7 +40,7 @@ pub use address::Address;
 pub use bosh::{Bosh, DirectorCredentials};
 pub use broker::{
     BackupAgentBindings, BasicCredentials, BoshConfigs, Broker, ErrorDetail, InstanceFetching,
-    OrganizationAndSpace, PendingChanges, TlsFiles, UsageReporting,
+    OrganizationAndSpace, PendingChanges, TlsFiles, UnchangedUpgrades, UsageReporting,
 };
 pub use catalog::{DashboardClient, GlobalQuotas, Offering};
 pub use client_definition::ClientDefinition;

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::{
     document::{Document, Located, Node, Place, place},
-    keys::{self, FREE, Key, Keys, Kind},
+    keys::{FREE, Key, Keys, Kind},
     problems::Problems,
 };
 
@@ -61,9 +61,9 @@ impl<T> Found<T> {
 }
 
 impl<'a> Section<'a> {
-    /// The whole file.
-    pub(super) fn root(context: Context<'a>) -> Self {
-        Self::read(context, String::new(), &context.document.root, &keys::ROOT)
+    /// The whole of a file with these keys.
+    pub(super) fn root(context: Context<'a>, keys: &'static Keys) -> Self {
+        Self::read(context, String::new(), &context.document.root, keys)
     }
 
     fn read(context: Context<'a>, path: String, node: &'a Located, keys: &'static Keys) -> Self {
@@ -83,6 +83,11 @@ impl<'a> Section<'a> {
             entries,
             keys,
         }
+    }
+
+    /// Whether a key may stand in this section.
+    pub(super) fn declares(&self, key: &str) -> bool {
+        self.keys.get(key).is_some()
     }
 
     /// Whether paths lead anywhere from here.

@@ -35,6 +35,12 @@ pub struct Timings {
     /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `remembered`: orders under
     /// ids that are not known yet are remembered here until those are learned.
     pub plans_believed: Duration,
+    /// The same as long as a plan of the catalog is not among them, as between a deployment and the registration.
+    pub incomplete_plans_believed: Duration,
+    /// How long a count of the instances for the metrics is believed.
+    pub census_believed: Duration,
+    /// How long whoever looks at the metrics waits for a count of the instances.
+    pub census_awaited: Duration,
     /// How long each neighbour may take at start-up.
     pub start_up: Duration,
     /// How long a call of the adapter may run, within the time of its request.
@@ -83,6 +89,10 @@ impl Default for Timings {
             undoing_a_bind: Duration::from_mins(2),
             remembered: Duration::from_hours(1),
             plans_believed: Duration::from_mins(10),
+            incomplete_plans_believed: Duration::from_secs(5),
+            census_believed: Duration::from_mins(1),
+            // Collectors wait for ten seconds by default.
+            census_awaited: Duration::from_secs(5),
             start_up: Duration::from_secs(30),
             adapter_call: Duration::from_secs(55),
             adapter_processes: 64,

@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::UaaClient;
 use odb_platform::{director::ContextId, uaa::ClientRegistration};
 use secrecy::SecretString;
 
-use crate::ids::InstanceId;
+use crate::{ids::InstanceId, management::ChangeSort};
 
 /// The client of one instance, and what an operation did to it.
 #[derive(Clone, Debug)]
@@ -52,6 +52,16 @@ impl InstanceClient {
         match &self.origin {
             Origin::Made { .. } => Some(Making::New),
             Origin::Found { renewed_by, .. } => renewed_by.as_ref().map(|_| Making::Renewed),
+        }
+    }
+
+    /// What the operation does to it, or has done; `None` for one that is what it shall be.
+    pub fn change(&self) -> Option<ChangeSort> {
+        match &self.origin {
+            Origin::Made { .. } => Some(ChangeSort::Added),
+            Origin::Found { before, renewed_by } => {
+                (before.is_changed || renewed_by.is_some()).then_some(ChangeSort::Changed)
+            }
         }
     }
 

@@ -29,14 +29,14 @@ use crate::{
 const ATTEMPTS: u32 = 3;
 
 /// What stands for the secret of a public client, with the Go broker too.
-const NO_SECRET: &str = "-";
+pub(super) const NO_SECRET: &str = "-";
 
 /// The UAA clients of service instances. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct InstanceClients {
     pub(super) administration: Option<ClientAdministration>,
     definition: Option<Arc<ClientDefinition>>,
-    offering: OfferingId,
+    pub(super) offering: OfferingId,
 }
 
 impl InstanceClients {
@@ -327,7 +327,7 @@ impl InstanceClients {
         Some((self.administration.as_ref()?, self.definition.as_deref()?))
     }
 
-    fn blueprint<'a>(&'a self, definition: &'a ClientDefinition) -> Blueprint<'a> {
+    pub(super) fn blueprint<'a>(&'a self, definition: &'a ClientDefinition) -> Blueprint<'a> {
         Blueprint {
             definition,
             offering: &self.offering,

@@ -7,6 +7,7 @@
 //! | `marks` | what the broker writes into a client to know it again |
 //! | `secret` | secrets of new clients |
 //! | `keeper` | makes, changes, restores and deletes clients |
+//! | `preview` | tells what an upgrade would make of a client |
 //! | `renewal` | gives clients another secret, and sees to it that a secret is where it belongs |
 //! | `client` | the client of one instance, as an operation has it in hand |
 //! | `fault` | what can go wrong |
@@ -18,6 +19,7 @@ mod client;
 mod fault;
 mod keeper;
 mod marks;
+mod preview;
 mod renewal;
 mod secret;
 
@@ -25,3 +27,4 @@ pub use blueprint::Whereabouts;
 pub use client::{InstanceClient, Making};
 pub use fault::ClientFault;
 pub use keeper::InstanceClients;
+pub use preview::ClientPreview;

@@ -34,7 +34,7 @@ impl Usage {
     }
 
     /// What all of them cost; one on several plans as much as its dearest.
-    fn cost(&self, of: impl Fn(&PlanId) -> u64) -> u64 {
+    pub fn cost(&self, of: impl Fn(&PlanId) -> u64) -> u64 {
         self.sum(|plans| plans.iter().map(&of).max().unwrap_or(0))
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, json};
 
 use super::{AsyncRequired, LockTimeout, Operations, Patience, RequestContext};
 use crate::{
-    bosh::{Deleted, Fault, Insistence, Order, Started},
+    bosh::{Deleted, Fault, Insistence, Order, Origin, Started},
     ids::{InstanceId, OfferingId, PlanId},
     offering::CatalogFault,
 };
@@ -72,7 +72,11 @@ impl Operations {
             deadline: request_context.deadline,
         };
         Ok(
-            match self.instances.delete(&order, request.insistence).await? {
+            match self
+                .instances
+                .delete(&order, request.insistence, Origin::Platform)
+                .await?
+            {
                 Deleted::Started(started) => Deprovisioned::Started(started),
                 Deleted::WasAbsent => Deprovisioned::WasAbsent,
             },

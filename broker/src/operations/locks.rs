@@ -9,7 +9,10 @@ use odb_platform::http::Deadline;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use super::LockTimeout;
-use crate::ids::InstanceId;
+use crate::{
+    ids::InstanceId,
+    telemetry::metrics::{Queue, metrics},
+};
 
 /// Locks are swept out when there are more than this.
 const SWEEP_ABOVE: usize = 256;
@@ -28,6 +31,7 @@ impl Locks {
         deadline: Deadline,
     ) -> Result<OwnedMutexGuard<()>, LockTimeout> {
         let lock = self.lock_of(instance);
+        let _waiting = metrics().queues.wait(Queue::Instance);
         tokio::time::timeout_at(deadline.instant(), lock.lock_owned())
             .await
             .map_err(|_| LockTimeout {

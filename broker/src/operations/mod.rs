@@ -3,26 +3,40 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `provision`, `update`, `deprovision`, `bind`, `unbind`, `fetch`, `fetch_binding`, `last_operation` | the operations of platform users |
-//! | `upgrade`, `recreate` | those of the operator |
+//! | `upgrade`, `recreate`, `dry_run`, `health`, `review`, `cancel` | those of the operator |
+//! | `inventory` | what instances there are, and what is known of each |
+//! | `runs` | the way of an errand through all instances |
 //! | `secure_bindings`, `undo_bind` | credentials in the runtime CredHub; taking back what a failed bind has made |
+//! | `service_metrics` | how much of the offering is used, for `GET /mgmt/metrics` |
 //! | `counting` | which places are taken, for quotas |
+//! | `orphans` | deployments that no service instance of the platform stands behind |
+//! | `census` | which instances there are, for the metrics |
 //! | `instance_source` | who knows the instances |
 //! | `usage` | telling collectors of telemetry how many instances there are |
 //! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
 //! | `locks` | one instance at a time, all instances at once |
 
 mod bind;
+mod cancel;
+mod census;
 mod counting;
 mod deprovision;
+mod dry_run;
 mod fetch;
 mod fetch_binding;
+mod health;
 mod instance_source;
+mod inventory;
 mod last_operation;
 mod lifecycle;
 mod locks;
+mod orphans;
 mod provision;
 mod recreate;
+mod review;
+mod runs;
 mod secure_bindings;
+mod service_metrics;
 mod unbind;
 mod undo_bind;
 mod update;
@@ -39,24 +53,33 @@ use crate::{
     ids::{InstanceId, OfferingId, PlanId, RequestId},
     offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
 };
+use census::Census;
 use counting::Counting;
 use locks::Locks;
 
 pub use bind::{BindError, BindRequest, BindResource, Bound};
+pub use cancel::CancelError;
 pub use counting::CountError;
 pub use deprovision::{DeprovisionError, DeprovisionRequest, Deprovisioned};
+pub use dry_run::{DryRunError, DryRunRequest};
 pub use fetch::FetchRequest;
 pub use fetch_binding::{FetchBindingError, FetchBindingRequest};
 pub use instance_source::{
-    CloudControllerSource, InstanceRecord, InstanceSource, RecordStanding, SourceError,
+    CloudControllerSource, EntryStream, FilterError, InstanceEntry, InstanceRecord, InstanceSource,
+    InstanceSources, OfferingKnowledge, RecordStanding, Selection, SourceError, WholeList,
 };
+pub use inventory::{InventoryError, InventoryFilter, InventoryStream};
 pub use last_operation::LastOperationRequest;
 pub use lifecycle::{Cut, Lifecycle};
+pub use orphans::{
+    DeleteOrphanError, Detail, Orphan, OrphanDeletion, OrphansError, UnknownOffering, Unmarked,
+};
 pub use provision::{ProvisionError, ProvisionRequest, Provisioned};
 pub use recreate::{RecreateError, RecreateRequest};
 pub use secure_bindings::{
     NoReader, SecureBindingFault, SecureBindings, Unkeepable, UnstorableIds,
 };
+pub use service_metrics::ServiceMetricsError;
 pub use unbind::{UnbindError, UnbindRequest};
 pub use update::{PreviousValues, UpdateError, UpdateRequest, Updated};
 pub use upgrade::{UpgradeError, UpgradeRequest};
@@ -68,7 +91,9 @@ pub struct Operations {
     instances: Instances,
     offering: Arc<Offering>,
     schemas: Arc<Schemas>,
+    sources: InstanceSources,
     counting: Option<Counting>,
+    census: Option<Census>,
     secure_bindings: Option<SecureBindings>,
     backup_agent_bindings: BackupAgentBindings,
     lifecycle: Lifecycle,
@@ -133,17 +158,23 @@ impl Operations {
         instances: Instances,
         offering: Arc<Offering>,
         schemas: Schemas,
-        source: Option<InstanceSource>,
+        sources: InstanceSources,
         bindings: BindingSettings,
         lifecycle: Lifecycle,
         timings: Timings,
     ) -> Self {
-        let counting = source.map(|source| Counting::new(source, offering.clone(), &timings));
+        let counts = sources.counts.clone();
+        let census = counts
+            .clone()
+            .map(|source| Census::new(source, offering.clone(), &timings));
+        let counting = counts.map(|source| Counting::new(source, offering.clone(), &timings));
         Self {
             instances,
             offering,
             schemas: Arc::new(schemas),
+            sources,
             counting,
+            census,
             secure_bindings: bindings.secure,
             backup_agent_bindings: bindings.backup_agents,
             lifecycle,
@@ -160,9 +191,21 @@ impl Operations {
         }
     }
 
+    /// Sees to it that the metrics tell which instances there are, as far as somebody knows.
+    pub async fn count_for_metrics(&self) {
+        if let Some(census) = &self.census {
+            census.refresh(&self.lifecycle).await;
+        }
+    }
+
     /// What is offered.
     pub fn offering(&self) -> &Offering {
         &self.offering
+    }
+
+    /// Who is asked which service instances there are, if anybody knows.
+    pub fn lists(&self) -> Option<&InstanceSource> {
+        self.sources.lists.as_ref()
     }
 
     /// What parameters its plans take.
@@ -206,7 +249,8 @@ impl Operations {
 }
 
 impl RequestContext {
-    fn call(&self) -> Call {
+    /// What calls to neighbours inherit from the request.
+    pub fn call(&self) -> Call {
         Call::until(self.deadline).with_request_id(self.request.as_str())
     }
 }

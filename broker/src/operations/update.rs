@@ -8,7 +8,7 @@ use super::{
     provision::object,
 };
 use crate::{
-    bosh::{Fault, Order, Started},
+    bosh::{Fault, Order, Started, Upgraded},
     ids::{InstanceId, OfferingId, PlanId},
     offering::{
         CatalogFault, InvalidParameters, ParametersOf, PlanMovement, QuotaExceeded,
@@ -167,8 +167,10 @@ impl Operations {
                     request: request_context.request,
                     deadline: request_context.deadline,
                 };
-                let started = self.instances.upgrade(&order).await?;
-                Ok(Updated::Started(started))
+                Ok(match self.instances.upgrade(&order).await? {
+                    Upgraded::Started(started) => Updated::Started(started),
+                    Upgraded::NothingToDo => Updated::NothingToDo,
+                })
             }
             UpdateMeaning::Nothing => {
                 self.instances

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::object};
 use crate::{
-    bosh::{Fault, Order, Started},
+    bosh::{Fault, Order, Upgraded},
     ids::{InstanceId, PlanId},
     offering::CatalogFault,
 };
@@ -43,7 +43,7 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: UpgradeRequest,
-    ) -> Result<Started, UpgradeError> {
+    ) -> Result<Upgraded, UpgradeError> {
         self.check_plan(&request.plan)?;
         object(request.body.fields().get("context"), "context")?;
         let _turn = self

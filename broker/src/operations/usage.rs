@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use odb_platform::http::Call;
 use tokio::sync::broadcast::{
@@ -10,7 +11,7 @@ use tokio::sync::broadcast::{
     error::{RecvError, TryRecvError},
 };
 
-use super::InstanceSource;
+use super::{InstanceSource, Selection, SourceError};
 use crate::{
     config::Offering,
     kind::OperationKind,
@@ -59,19 +60,8 @@ impl UsageReports {
     }
 
     async fn report(&self, events: &[UsageEvent]) {
-        let usage = match self.source.records(&Call::within(self.limit)).await {
-            Ok(records) => {
-                let on = |plan: &crate::ids::PlanId| {
-                    records.iter().filter(|record| record.plan == *plan).count()
-                };
-                let plans = self.offering.plans.iter();
-                Usage {
-                    total: records.len(),
-                    plans: plans
-                        .map(|plan| (plan.id.as_str().to_owned(), on(&plan.id)))
-                        .collect(),
-                }
-            }
+        let usage = match self.count().await {
+            Ok(usage) => usage,
             Err(error) => {
                 tracing::warn!(
                     code = %error.code(),
@@ -86,5 +76,23 @@ impl UsageReports {
                 tracing::warn!(%error, "could not print a line of telemetry");
             }
         }
+    }
+
+    async fn count(&self) -> Result<Usage, SourceError> {
+        let call = Call::within(self.limit);
+        let mut entries = self.source.entries(&call, Selection::all());
+        let plans = self.offering.plans.iter();
+        let mut usage = Usage {
+            total: 0,
+            plans: plans.map(|plan| (plan.id.as_str().to_owned(), 0)).collect(),
+        };
+        while let Some(entry) = entries.try_next().await? {
+            usage.total += 1;
+            let mut plans = usage.plans.iter_mut();
+            if let Some((_, count)) = plans.find(|(plan, _)| plan == entry.plan.as_str()) {
+                *count += 1;
+            }
+        }
+        Ok(usage)
     }
 }

@@ -1,7 +1,7 @@
 //! The Cloud Controller: that it answers, knows us, is new enough and has no plan that we no longer offer.
 
 use odb_platform::{
-    cloud_controller::{CloudController, CloudControllerError},
+    cloud_controller::{CloudController, CloudControllerError, SEES_ALL, Sight},
     http::{Call, Limits},
     uaa::{ClientAdministration, Grant, Token, TokenSource},
 };
@@ -11,13 +11,6 @@ use crate::{
     code::Code,
     config::{CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials},
 };
-
-/// What lets somebody read everything at the Cloud Controller (`spec/contracts/platform-apis.md` §1.4).
-const SEES_ALL: [&str; 3] = [
-    "cloud_controller.admin",
-    "cloud_controller.admin_read_only",
-    "cloud_controller.global_auditor",
-];
 
 /// The Cloud Controller, and who administers the clients of its UAA; a user does not.
 pub(super) type Foundation = (CloudController, Option<ClientAdministration>);
@@ -136,11 +129,7 @@ fn connect(
 
 /// Whoever may not look into all spaces counts too little, and is not told so by the Cloud Controller.
 fn remark_blind_counting(token: &Token, offering: &Offering) {
-    let scopes = token.scopes();
-    let sees_all = scopes
-        .iter()
-        .any(|scope| SEES_ALL.contains(&scope.as_str()));
-    if offering.has_quotas() && !scopes.is_empty() && !sees_all {
+    if offering.has_quotas() && Sight::of(token.scopes()) == Sight::Parts {
         tracing::warn!(
             code = %Code::CountingRights,
             "whom `cf.uaa.authentication` names may not look into all spaces of the Cloud Controller, so that instances may \

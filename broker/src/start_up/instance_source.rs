@@ -1,4 +1,4 @@
-//! Who knows the service instances, for quotas.
+//! Who knows the service instances.
 
 use odb_platform::{
     cloud_controller::CloudController,
@@ -9,22 +9,26 @@ use odb_platform::{
 use super::{Checked, StartUpFault, trust};
 use crate::{
     config::{CloudFoundryChecks, Config},
-    operations::{CloudControllerSource, InstanceSource, Operations},
+    operations::{CloudControllerSource, InstanceSource, InstanceSources, Operations},
     telemetry::Chain,
 };
 
-/// The Cloud Controller; where there is none, the service instances API. It is not asked yet.
+/// Whom the questions for instances are put to. Nobody is asked yet.
 pub(super) fn of(
     config: &Config,
     cloud_controller: Option<CloudController>,
     api: Option<ServiceInstancesApi>,
-) -> Option<InstanceSource> {
-    let Some(client) = cloud_controller else {
-        return api.map(InstanceSource::ServiceInstancesApi);
-    };
-    let believed = config.broker.timings.plans_believed;
-    let source = CloudControllerSource::new(client, config.offering.clone(), believed);
-    Some(InstanceSource::CloudController(source))
+) -> InstanceSources {
+    let cloud_controller = cloud_controller.map(|client| {
+        let timings = &config.broker.timings;
+        let source = CloudControllerSource::new(client, config.offering.clone(), timings);
+        InstanceSource::CloudController(source)
+    });
+    let api = api.map(InstanceSource::ServiceInstancesApi);
+    InstanceSources {
+        counts: cloud_controller.clone().or_else(|| api.clone()),
+        lists: api.or(cloud_controller),
+    }
 }
 
 /// Learns what orders are held against. When that cannot be learned now, the first order does it.

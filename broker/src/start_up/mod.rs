@@ -11,6 +11,7 @@
 //! | `instance_clients` | that we may administer the UAA clients of service instances, where they are defined |
 //! | `instance_source` | who knows the service instances; does not keep the broker from starting when nobody answers |
 //! | `schemas` | that the adapter describes the parameters of each plan, where it has to |
+//! | `executable` | what the adapter consists of, to know what is deployed today |
 //! | `certificate` | the broker's own certificate and key, whose end is watched |
 //! | `trust` | whose certificates are believed |
 //! | `fault` | everything that may be wrong |
@@ -25,6 +26,7 @@ mod cloud_controller;
 mod config_rights;
 mod director;
 mod director_version;
+mod executable;
 mod fault;
 mod instance_clients;
 mod instance_source;
@@ -43,10 +45,11 @@ use odb_platform::{
 use crate::{
     adapter::ServiceAdapter,
     api::OwnTls,
-    bosh::{Instances, Surroundings},
+    bosh::{Instances, Surroundings, Targets},
     config::{AdapterForm, Config},
     offering::Schemas,
     operations::{BindingSettings, Lifecycle, Operations, SecureBindings},
+    telemetry::metrics::metrics,
 };
 
 pub use director_version::DirectorVersionFault;
@@ -173,12 +176,15 @@ pub async fn start(
         tls,
         api,
     } = check_neighbours(config, &adapter).await?;
+    for plan in &config.offering.plans {
+        metrics().operations.expect(&plan.name);
+    }
     if let Some(tls) = &tls {
         certificate::watch(tls, lifecycle);
     }
     let (cloud_controller, clients) = foundation.unzip();
     let clients = instance_clients::of(config, clients.flatten());
-    let source = instance_source::of(config, cloud_controller, api);
+    let sources = instance_source::of(config, cloud_controller, api);
     if config.adapter.form == AdapterForm::Arguments {
         tracing::warn!(
             "`broker.use_stdin` is off: everybody on the machine can read manifests and parameters in the list of processes, \
@@ -186,6 +192,7 @@ pub async fn start(
         );
     }
     let configs = config_rights::of(&director, &config.broker).await;
+    let executable = executable::digest(&config.adapter).await;
     let instances = Instances::new(
         config,
         Surroundings {
@@ -194,16 +201,17 @@ pub async fn start(
             credhub,
             clients,
             adapter,
+            targets: Targets::new(&config.offering, &config.software, &executable),
         },
         lifecycle.runtime().clone(),
         lifecycle.stopping(),
     );
-    usage::report(config, source.as_ref(), &instances, lifecycle);
+    usage::report(config, sources.lists.as_ref(), &instances, lifecycle);
     let operations = Operations::new(
         instances.clone(),
         config.offering.clone(),
         schemas,
-        source,
+        sources,
         BindingSettings {
             secure: secure_bindings,
             backup_agents: config.broker.backup_agent_bindings,

@@ -1,7 +1,7 @@
 //! `PATCH /mgmt/service_instances/{instance}?operation_type=`.
 //!
 //! The statuses are the Go broker's, for its errands tell outcomes by them: 409 is an instance that is busy, 410 one that
-//! is gone, anything else but 202 a failure.
+//! is gone, 204 one with which there is nothing to do, anything else but 202 a failure.
 
 use actix_web::{
     Error, HttpResponse, ResponseError,
@@ -18,7 +18,7 @@ use crate::{
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
-    bosh::Fault,
+    bosh::{Fault, Upgraded},
     code::Code,
     complaint::Asked,
     instance_clients::ClientFault,
@@ -88,6 +88,7 @@ pub(super) async fn operate(
                     .map_err(Refused::Upgrade),
                 Wish::Recreate(request) => Box::pin(operations.recreate(request_context, request))
                     .await
+                    .map(Upgraded::Started)
                     .map_err(Refused::Recreate),
             }
         }
@@ -99,7 +100,8 @@ pub(super) async fn operate(
         asked: Some(Asked::Operation(kind)),
     };
     match app.lifecycle.finish(work).await {
-        Ok(Ok(started)) => {
+        Ok(Ok(Upgraded::NothingToDo)) => Ok(HttpResponse::NoContent().finish()),
+        Ok(Ok(Upgraded::Started(started))) => {
             let token = RawValue::from_string(started.token).expect("a token is JSON");
             Ok(HttpResponse::Accepted().json(token))
         }

@@ -1,5 +1,6 @@
 //! What is left to do when all tasks have ended, or none has ever begun.
 
+use jiff::Timestamp;
 use odb_platform::{
     director::{ConfigType, Deployment, DirectorError},
     http::Call,
@@ -9,8 +10,8 @@ use secrecy::ExposeSecret;
 use super::{Driver, obstacle::Obstacle};
 use crate::{
     bosh::{
-        FormerSecret, LeftoversFault, Neighbours, Outcome, ReadMarkerError, WriteMarkerError,
-        config_name, configs,
+        FormerSecret, LeftoversFault, Neighbours, Outcome, ReadMarkerError, StoredMarker,
+        WriteMarkerError, config_name, configs,
         insistence::{self, Passing, Pauses},
         leftovers,
         marker::ClientRole,
@@ -20,7 +21,10 @@ use crate::{
     config::BoshConfigs,
     instance_clients::{ClientFault, Making},
     kind::OperationKind,
-    telemetry::Chain,
+    telemetry::{
+        Chain,
+        metrics::{FollowedOperation, OperationOutcome},
+    },
 };
 
 /// How often it is tried to delete what is obsolete.
@@ -33,6 +37,8 @@ enum Record {
     NotYet,
     /// It has been, or there is nothing to write it into.
     Closed,
+    /// Whoever wrote in between goes on with the operation, or knows what came of it.
+    Overtaken,
 }
 
 impl Driver {
@@ -92,12 +98,25 @@ impl Driver {
             let what = "take configs and secrets back";
             self.inquirer.insist(what, remove).await?;
         }
-        let Some(stored) = &operation.stored else {
-            return Ok(());
-        };
-        let take_back = |call| async move { neighbours.markers.take_back(&call, &stored.id).await };
-        let what = "take the marker back";
-        Ok(self.inquirer.insist(what, take_back).await?)
+        Ok(self.take_markers_back().await?)
+    }
+
+    /// What was remembered before the operation is remembered again. One that was cancelled was written down twice.
+    async fn take_markers_back(&self) -> Result<(), DirectorError> {
+        let (markers, operation) = (&self.neighbours.markers, &self.operation);
+        let mut latest = operation.stored.as_ref().map(|stored| stored.id.clone());
+        while let Some(written) = latest {
+            let written = &written;
+            let take_back = |call| async move { markers.take_back(&call, written).await };
+            self.inquirer
+                .insist("take the marker back", take_back)
+                .await?;
+            let before = self.latest_marker().await?.filter(|before| {
+                operation.context.as_ref() == Some(&before.marker.context) && before.id != *written
+            });
+            latest = before.map(|before| before.id);
+        }
+        Ok(())
     }
 
     /// Makes secrets again what they were, but for what is in use: should the Director have dropped the tasks of what was
@@ -182,11 +201,17 @@ impl Driver {
         let Some(stored) = &self.operation.stored else {
             return Ok(true);
         };
+        let latest = self.latest_marker().await?;
+        Ok(latest.is_some_and(|latest| latest.id == stored.id))
+    }
+
+    /// The marker of the instance, if it is one that this broker understands.
+    async fn latest_marker(&self) -> Result<Option<StoredMarker>, DirectorError> {
         let (markers, instance) = (&self.neighbours.markers, &self.operation.instance);
         let read = |call| async move {
             match markers.read(&call, instance).await {
-                Ok(latest) => Ok(latest.is_some_and(|latest| latest.id == stored.id)),
-                Err(ReadMarkerError::NotUnderstood { .. }) => Ok(false),
+                Ok(latest) => Ok(latest),
+                Err(ReadMarkerError::NotUnderstood { .. }) => Ok(None),
                 Err(ReadMarkerError::Director(error)) => Err(error),
             }
         };
@@ -272,25 +297,40 @@ impl Driver {
     ///
     /// One attempt at writing comes first: whoever reads of the end may order the next operation at once, which looks at the
     /// marker. When it fails polls are told all the same.
-    pub(super) async fn end(&self, recorded: &Outcome, told: Outcome) {
+    /// It is counted once it is known that nobody has taken the operation over.
+    pub(super) async fn end(
+        &self,
+        recorded: &Outcome,
+        told: Outcome,
+        counted: &FollowedOperation<'_>,
+        outcome: OperationOutcome,
+    ) {
         let mut pauses = Pauses::new(&self.neighbours.timings);
         let mut attempt = 1;
-        let mut record = self.record(recorded, attempt).await;
-        self.publish(SnapshotState::Ended(told));
+        // The same text at each attempt: one whose answer was lost is then found again.
+        let now = Timestamp::now();
+        let mut record = self.record(recorded, now, attempt).await;
+        if record != Record::Overtaken {
+            counted.ended(outcome);
+        }
+        let ended = SnapshotState::Ended {
+            outcome: told,
+            at: now,
+        };
+        self.publish(ended);
         while record == Record::NotYet {
             pauses.pause().await;
             attempt += 1;
-            record = self.record(recorded, attempt).await;
+            record = self.record(recorded, now, attempt).await;
         }
     }
 
     /// The second write of the marker. Whoever wrote in between knows something newer.
-    async fn record(&self, outcome: &Outcome, attempt: u32) -> Record {
+    async fn record(&self, outcome: &Outcome, now: Timestamp, attempt: u32) -> Record {
         let Some(stored) = &self.operation.stored else {
             return Record::Closed;
         };
-        let mut marker = stored.marker.clone();
-        marker.outcome = Some(outcome.clone());
+        let marker = stored.marker.clone().ended(outcome.clone(), now);
         let written = self
             .neighbours
             .markers
@@ -309,7 +349,10 @@ impl Driver {
             }
             Err(error) => {
                 tracing::warn!(code = %Code::Follow, error = %Chain(&error), "the outcome is known, its marker was not written");
-                Record::Closed
+                match error {
+                    WriteMarkerError::Overtaken => Record::Overtaken,
+                    WriteMarkerError::Director(_) => Record::Closed,
+                }
             }
         }
     }

@@ -1,19 +1,26 @@
 //! Why an operation cannot go on: the operator reads the cause, the user whom to ask.
 
+use std::sync::Arc;
+
 use odb_platform::director::{DirectorError, Event, TaskId};
 
 use super::Driver;
 use crate::{
     bosh::{
         Condition, LeftoversFault, Outcome,
+        course::{self, StepLog},
         insistence::{Passing, Pauses},
-        narrative::LatestStep,
-        next_step::Judged,
+        narrative::{self, LatestStep},
     },
     code::Code,
     complaint::{Asked, Complaint, Told},
     kind::OperationKind,
-    telemetry::{Chain, redact},
+    management::StageState,
+    telemetry::{
+        Chain,
+        metrics::{FollowedOperation, OperationOutcome},
+        redact,
+    },
 };
 
 /// How often the event log of a task that failed is asked for.
@@ -24,14 +31,30 @@ pub(super) struct Obstacle {
     task: Option<TaskId>,
     cause: String,
     condition: Option<Condition>,
+    end: Ending,
+}
+
+/// Who is behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Something went wrong.
+    Failure,
+    /// An operator had enough of it.
+    Cancellation,
 }
 
 impl Driver {
     /// The full error stands in the event log; the task's own result is cut.
-    pub(super) async fn obstacle(&self, task: Option<TaskId>, tasks: &[Judged]) -> Obstacle {
+    pub(super) async fn obstacle(&mut self, task: Option<TaskId>) -> Obstacle {
+        let end = if self.is_cancelled() {
+            Ending::Cancellation
+        } else {
+            Ending::Failure
+        };
         let Some(id) = task else {
             return Obstacle {
                 condition: Some(Condition::Intact),
+                end,
                 ..Obstacle::new("the deployment was locked by another task".to_owned())
             };
         };
@@ -39,7 +62,10 @@ impl Driver {
         let mut condition = None;
         if let Some(events) = self.failed_events(id).await {
             steps.absorb(&events);
-            let doing = tasks.iter().find(|task| task.id == id);
+            let mut log = StepLog::default();
+            log.absorb(&events);
+            self.steps.insert(id, log);
+            let doing = self.seen.iter().find(|task| task.id == id);
             condition = doing.map(|task| Condition::left_by(&task.doing, &events));
         }
         let told = steps.failure().map(redact);
@@ -47,6 +73,7 @@ impl Driver {
             task: Some(id),
             cause: told.map_or_else(|| "a task did not do what it should".to_owned(), Into::into),
             condition,
+            end,
         }
     }
 
@@ -74,21 +101,54 @@ impl Driver {
     }
 
     /// Logs why, records that, and tells the user whom to ask.
-    pub(super) async fn fail(&self, obstacle: &Obstacle) {
+    pub(super) async fn fail(&self, obstacle: &Obstacle, counted: &FollowedOperation<'_>) {
         let Obstacle {
             task,
             cause,
             condition,
+            end,
         } = obstacle;
-        tracing::error!(code = %Code::TaskFailed, bosh.task.id = task.map(TaskId::number), cause, "the operation has failed");
-        let description = self.failure_for_user(*task);
+        self.note_error(*task, cause);
+        let description = match end {
+            Ending::Cancellation => {
+                tracing::warn!(code = %Code::Cancelled, bosh.task.id = task.map(TaskId::number), cause, "the operation has been cancelled by the operator");
+                narrative::cancelled(self.operation.kind)
+            }
+            Ending::Failure => {
+                tracing::error!(code = %Code::TaskFailed, bosh.task.id = task.map(TaskId::number), cause, "the operation has failed");
+                self.failure_for_user(*task)
+            }
+        };
         let failed = |description| Outcome::Failed {
             description,
             condition: *condition,
         };
         let detail = self.neighbours.error_detail;
-        let told = Told::Ending.with_cause(description.clone(), cause, detail);
-        self.end(&failed(description), failed(told)).await;
+        let told = match end {
+            Ending::Cancellation => description.clone(),
+            Ending::Failure => Told::Ending.with_cause(description.clone(), cause, detail),
+        };
+        let outcome = match end {
+            Ending::Cancellation => OperationOutcome::Cancelled,
+            Ending::Failure => OperationOutcome::Failed,
+        };
+        self.end(&failed(description), failed(told), counted, outcome)
+            .await;
+    }
+
+    /// Operators read why at the stage that has failed.
+    fn note_error(&self, task: Option<TaskId>, cause: &str) {
+        let mut reports = self.reports();
+        // What is at work without a task, such as the clean-up.
+        let told = self.snapshot.borrow().stages.clone();
+        for (report, told) in reports.iter_mut().zip(told.iter()) {
+            if report.state == StageState::Waiting && told.state == StageState::Running {
+                report.state = told.state;
+            }
+        }
+        course::note_error(&mut reports, task, &redact(cause));
+        self.snapshot
+            .send_modify(|snapshot| snapshot.stages = Arc::new(reports));
     }
 
     fn failure_for_user(&self, task: Option<TaskId>) -> String {
@@ -98,7 +158,7 @@ impl Driver {
             return format!("Failed for bosh task: {task}");
         }
         let complaint = Complaint {
-            service: &self.neighbours.service,
+            service: &self.neighbours.offering.name,
             instance: &self.operation.instance,
             request: &self.operation.request,
             task: task.or(self.operation.first_task),
@@ -114,6 +174,16 @@ impl Obstacle {
             task: None,
             cause,
             condition: None,
+            end: Ending::Failure,
+        }
+    }
+
+    /// An operator has cancelled what was left to do, and no task of it was at work.
+    pub(super) fn cancelled() -> Self {
+        Self {
+            condition: Some(Condition::Intact),
+            end: Ending::Cancellation,
+            ..Self::new("there was more to do, which is not begun".to_owned())
         }
     }
 }

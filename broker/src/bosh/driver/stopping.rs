@@ -4,10 +4,7 @@
 //! A task that is found at work is the last thing that the other operation's driver has sent. Where all have ended, or
 //! there is none, one more may be on its way: it is looked for until there is no doubt any more.
 
-use odb_platform::{
-    director::{Cancellation, Deployment, DirectorError, TaskId},
-    http::StatusCode,
-};
+use odb_platform::director::{Deployment, DirectorError};
 use tokio::time::sleep;
 
 use super::{Driver, obstacle::Obstacle};
@@ -44,26 +41,6 @@ impl Driver {
             }
             Some(_) | None => Ok(Vec::new()),
         }
-    }
-
-    /// Cancels a task and waits for its end. It may end well before it notices.
-    pub(super) async fn cancel(&mut self, task: TaskId) -> Result<(), Obstacle> {
-        self.tell(0);
-        let director = &self.neighbours.director;
-        let cancel = |call| async move { director.cancel(&call, task).await };
-        match self.inquirer.insist("cancel a task", cancel).await {
-            Ok(Cancellation::Requested) => {
-                tracing::info!(bosh.task.id = task.number(), "the task is being cancelled");
-            }
-            Ok(Cancellation::TooLate) => {}
-            // Dropped in between: the next look does not show it.
-            Err(DirectorError::Refused {
-                status: StatusCode::NOT_FOUND,
-                ..
-            }) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-        Ok(self.follow(task, 0).await?)
     }
 
     /// The first task of the operation that is cut short may still be on its way.

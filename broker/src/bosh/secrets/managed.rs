@@ -154,6 +154,16 @@ impl FormerSecret {
 }
 
 impl NewSecret {
+    /// Where it is kept.
+    pub(in crate::bosh) fn path(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// There was none of its name before.
+    pub(in crate::bosh) fn is_first(&self) -> bool {
+        self.former.is_none()
+    }
+
     pub(in crate::bosh) fn former(&self) -> FormerSecret {
         FormerSecret {
             name: self.name.clone(),

@@ -73,6 +73,10 @@ pub(super) const BROKER: Keys = Keys::only(&[
         "Let an update bring in what the operator has changed since the instance was deployed.",
     ),
     Key::flag(
+        "skip_unchanged_upgrades",
+        "Hand nothing over for an upgrade that would change nothing of an instance at rest. Changed cloud, runtime and CPI configs and rotated variables are not seen. Not a key of the Go broker.",
+    ),
+    Key::flag(
         "enable_fetch_instance",
         "Tell platforms what an instance is; the catalog announces it. Not a key of the Go broker.",
     ),

@@ -12,6 +12,8 @@ pub(in crate::config) struct Keys {
 enum Others {
     /// Nothing: it is ignored, with a remark.
     Unknown,
+    /// Nothing here, but these mean something to others who are given the same file.
+    SharedWith(&'static [&'static str]),
     /// It passes through.
     Free,
 }
@@ -110,6 +112,17 @@ impl Keys {
         }
     }
 
+    /// These keys, in a file that may also be given to those who read `all`.
+    pub(super) const fn of_a_shared_file(
+        entries: &'static [Key],
+        all: &'static [&'static str],
+    ) -> Self {
+        Self {
+            entries,
+            others: Others::SharedWith(all),
+        }
+    }
+
     /// These keys, and others that pass through.
     pub(super) const fn and_others(entries: &'static [Key]) -> Self {
         Self {
@@ -131,6 +144,14 @@ impl Keys {
     /// Whether keys that are not declared pass through.
     pub(in crate::config) fn lets_others_pass(&self) -> bool {
         self.others == Others::Free
+    }
+
+    /// Whether a key that is not declared means something to somebody else.
+    pub(in crate::config) fn are_shared_with_readers_of(&self, name: &str) -> bool {
+        match self.others {
+            Others::SharedWith(all) => all.contains(&name),
+            Others::Unknown | Others::Free => false,
+        }
     }
 
     /// Whether some key of the section is a secret: a slip may then turn the secret into the name of a key.

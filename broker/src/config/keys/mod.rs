@@ -1,4 +1,4 @@
-//! Which keys `broker.yml` has, declared once: [`Section`](super::section::Section) reads no key that does not stand here
+//! Which keys `broker.yml` has, and the files of the errands, declared once: [`Section`](super::section::Section) reads no key that does not stand here
 //! and remarks on those that do not, and the JSON Schema that editors use is made of it.
 //!
 //! | file | declares |
@@ -8,11 +8,13 @@
 //! | `neighbours` | `bosh`, `cf`, `service_instances_api`, `credhub`, `bosh_credhub` |
 //! | `software` | `service_adapter`, `service_deployment` |
 //! | `catalog`, `plan` | `service_catalog` |
+//! | `errands` | the configuration files of the management errands |
 //!
 //! The keys are those of `spec/contracts/config-and-release.md` §1.2 and our own (`docs/architecture.md`).
 
 mod broker;
 mod catalog;
+pub(super) mod errands;
 mod key;
 mod neighbours;
 mod plan;

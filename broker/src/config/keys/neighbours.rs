@@ -2,7 +2,7 @@
 
 use super::key::{Key, Keys};
 
-const ROOT_CA_CERT: &str = "Trust roots in PEM form, beside the operating system's.";
+pub(super) const ROOT_CA_CERT: &str = "Trust roots in PEM form, beside the operating system's.";
 
 pub(super) const BOSH: Keys = Keys::only(&[
     Key::text(
@@ -179,7 +179,7 @@ const CREDHUB_UAA: Keys = Keys::only(&[
     Key::text("url", "Not used.").deprecated("remove it, for the CredHub names its UAA itself"),
 ]);
 
-const CLIENT: Keys = Keys::only(&[
+pub(super) const CLIENT: Keys = Keys::only(&[
     Key::text("client_id", "The client's id."),
     Key::text("client_secret", "The client's secret.").secret(),
     Key::text("secret", "Read as `client_secret` where that is missing.")
@@ -187,7 +187,7 @@ const CLIENT: Keys = Keys::only(&[
         .other_spelling("client_secret"),
 ]);
 
-const USER: Keys = Keys::only(&[
+pub(super) const USER: Keys = Keys::only(&[
     Key::text("username", "The user's name."),
     Key::text("password", "The user's password.").secret(),
 ]);

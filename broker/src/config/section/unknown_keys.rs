@@ -28,7 +28,8 @@ impl Section<'_> {
             }
             match self.keys.get(&name.value) {
                 Some(key) => self.remark_unused(key, place(name), &node.value),
-                None if self.keys.lets_others_pass() => {}
+                None if self.keys.lets_others_pass()
+                    || self.keys.are_shared_with_readers_of(&name.value) => {}
                 None => self.remark_unknown(&name.value, place(name)),
             }
         }

@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | `requests` | what is asked of the broker |
 //! | `operations` | what is done to service instances |
+//! | `fleet` | which service instances there are, and what is left of the quotas |
+//! | `queues` | where requests wait for each other |
 //! | `adapter` | what is asked of the service adapter |
 //! | `neighbours` | what is asked of Director, UAA, Cloud Controller and the others |
 //! | `certificates` | when certificates expire |
@@ -14,9 +16,11 @@
 
 mod adapter;
 mod certificates;
+mod fleet;
 mod neighbours;
 mod operations;
 mod process;
+mod queues;
 mod requests;
 
 use std::sync::LazyLock;
@@ -28,8 +32,10 @@ use prometheus::{
 
 pub use adapter::{AdapterCall, AdapterMetrics, AdapterOutcome};
 pub use certificates::CertificateMetrics;
+pub use fleet::{FleetMetrics, InstanceCount, QuotaScope, QuotaUse};
 pub use neighbours::NeighbourMetrics;
 pub use operations::{FollowedOperation, OperationMetrics, OperationOrigin, OperationOutcome};
+pub use queues::{Queue, QueueMetrics, Waiting};
 pub use requests::{RequestInFlight, RequestMetrics};
 
 /// Everything that is counted.
@@ -40,6 +46,10 @@ pub struct Metrics {
     pub requests: RequestMetrics,
     /// What is done to service instances.
     pub operations: OperationMetrics,
+    /// Which service instances there are.
+    pub fleet: FleetMetrics,
+    /// Where requests wait for each other.
+    pub queues: QueueMetrics,
     /// What is asked of the service adapter.
     pub adapter: AdapterMetrics,
     /// What is asked of the neighbours.
@@ -63,6 +73,8 @@ impl Metrics {
         let metrics = Self {
             requests: RequestMetrics::new(&made),
             operations: OperationMetrics::new(&made),
+            fleet: FleetMetrics::new(&made),
+            queues: QueueMetrics::new(&made),
             adapter: AdapterMetrics::new(&made),
             neighbours: NeighbourMetrics::new(&made),
             certificates: CertificateMetrics::new(&made),
@@ -155,7 +167,7 @@ mod tests {
             "odb_http_requests_total{method=\"other\",route=\"other\",status=\"404\"} 1",
             "odb_http_request_duration_seconds_bucket{method=\"GET\",route=\"/v2/catalog\",le=\"0.025\"} 1",
             "odb_http_requests_in_flight 0",
-            "odb_operations_started_total{operation=\"force-delete\"} 0",
+            "odb_operations_started_total{operation=\"force-delete\",plan=\"other\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }

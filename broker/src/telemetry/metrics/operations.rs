@@ -1,4 +1,4 @@
-//! What is done to service instances.
+//! What is done to service instances. The label `plan` is the name of a plan that is offered, else [`OTHER_PLAN`].
 
 use std::time::Instant;
 
@@ -11,6 +11,9 @@ use crate::kind::OperationKind;
 const OPERATIONS: &[f64] = &[
     10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
 ];
+
+/// The plan of an operation whose plan is not offered any more, or not known.
+pub(super) const OTHER_PLAN: &str = "other";
 
 /// Operations on service instances.
 #[derive(Debug)]
@@ -26,6 +29,11 @@ pub struct OperationMetrics {
 pub enum OperationOrigin {
     /// In this process.
     Here,
+    /// In this process, which counted it then, and follows it in another way from now on.
+    Redirected {
+        /// When it was begun.
+        since: Instant,
+    },
     /// Before this process: it was counted then, and nobody knows how long it has taken.
     Elsewhere,
 }
@@ -37,6 +45,8 @@ pub enum OperationOutcome {
     Succeeded,
     /// It did not.
     Failed,
+    /// An operator had enough of it.
+    Cancelled,
     /// It was never handed over to the Director.
     NeverSubmitted,
 }
@@ -47,6 +57,7 @@ pub enum OperationOutcome {
 pub struct FollowedOperation<'m> {
     metrics: &'m OperationMetrics,
     kind: OperationKind,
+    plan: String,
     origin: OperationOrigin,
     since: Instant,
     in_flight: IntGauge,
@@ -58,63 +69,83 @@ impl OperationMetrics {
             started: made.counters(
                 "odb_operations_started_total",
                 "Operations that were handed over",
-                &["operation"],
+                &["operation", "plan"],
             ),
             ended: made.counters(
                 "odb_operations_ended_total",
                 "Operations that came to an end",
-                &["operation", "outcome"],
+                &["operation", "plan", "outcome"],
             ),
             in_flight: made.gauges(
                 "odb_operations_in_flight",
                 "Operations that are being followed, those of an earlier process included",
-                &["operation"],
+                &["operation", "plan"],
             ),
             duration: made.histograms(
                 "odb_operation_duration_seconds",
                 "Time from an operation's hand-over to its end, of those that this process began",
                 OPERATIONS,
-                &["operation", "outcome"],
+                &["operation", "plan", "outcome"],
             ),
         };
-        // A rate needs a zero to begin with.
-        for kind in OperationKind::ALL {
-            let kind = kind.to_string();
-            metrics.started.with_label_values(&[&kind]);
-            metrics.in_flight.with_label_values(&[&kind]);
-            for outcome in OperationOutcome::ALL {
-                metrics.ended.with_label_values(&[&kind, outcome.name()]);
-            }
-        }
+        metrics.expect(OTHER_PLAN);
         metrics
     }
 
-    /// An operation is followed from now on.
-    #[must_use]
-    pub fn follow(&self, kind: OperationKind, origin: OperationOrigin) -> FollowedOperation<'_> {
-        let name = kind.to_string();
-        if origin == OperationOrigin::Here {
-            self.started.with_label_values(&[&name]).inc();
+    /// There may be operations on this plan: a rate needs a zero to begin with.
+    pub fn expect(&self, plan: &str) {
+        for kind in OperationKind::ALL {
+            let kind = kind.to_string();
+            self.started.with_label_values(&[&kind, plan]);
+            self.in_flight.with_label_values(&[&kind, plan]);
+            for outcome in OperationOutcome::ALL {
+                self.ended.with_label_values(&[&kind, plan, outcome.name()]);
+            }
         }
-        let in_flight = self.in_flight.with_label_values(&[&name]);
+    }
+
+    /// An operation is followed from now on. `plan` is the name of its plan, where that is known and offered.
+    #[must_use]
+    pub fn follow(
+        &self,
+        kind: OperationKind,
+        plan: Option<&str>,
+        origin: OperationOrigin,
+    ) -> FollowedOperation<'_> {
+        let name = kind.to_string();
+        let plan = plan.unwrap_or(OTHER_PLAN);
+        if origin == OperationOrigin::Here {
+            self.started.with_label_values(&[&name, plan]).inc();
+        }
+        let in_flight = self.in_flight.with_label_values(&[&name, plan]);
         in_flight.inc();
         FollowedOperation {
             metrics: self,
             kind,
+            plan: plan.to_owned(),
             origin,
-            since: Instant::now(),
+            since: match origin {
+                OperationOrigin::Redirected { since } => since,
+                OperationOrigin::Here | OperationOrigin::Elsewhere => Instant::now(),
+            },
             in_flight,
         }
     }
 }
 
 impl OperationOutcome {
-    const ALL: [Self; 3] = [Self::Succeeded, Self::Failed, Self::NeverSubmitted];
+    const ALL: [Self; 4] = [
+        Self::Succeeded,
+        Self::Failed,
+        Self::Cancelled,
+        Self::NeverSubmitted,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
             Self::NeverSubmitted => "never-submitted",
         }
     }
@@ -123,9 +154,9 @@ impl OperationOutcome {
 impl FollowedOperation<'_> {
     /// It came to an end.
     pub fn ended(&self, outcome: OperationOutcome) {
-        let labels = [&self.kind.to_string(), outcome.name()];
+        let labels = [&self.kind.to_string(), &self.plan, outcome.name()];
         self.metrics.ended.with_label_values(&labels).inc();
-        if self.origin == OperationOrigin::Here {
+        if self.origin != OperationOrigin::Elsewhere {
             self.metrics
                 .duration
                 .with_label_values(&labels)

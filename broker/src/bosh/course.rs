@@ -1,0 +1,401 @@
+//! The course of an operation as operators watch it: its stages, each with its task and the steps of that task. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use odb_platform::director::{Event, Step, StepState, TaskId};
+
+use super::{
+    OperationKind,
+    narrative::without_uuid,
+    next_step::{Doing, Judged, Progress, Stage},
+};
+use crate::management::{StageName, StageState, StageStatus, StepStatus};
+
+/// So many headings of one task are told; a task of a sane Director has a dozen.
+const HEADINGS: usize = 64;
+
+/// What the event log of one task has told of its steps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StepLog {
+    headings: Vec<Heading>,
+}
+
+#[derive(Clone, Debug)]
+struct Heading {
+    name: String,
+    total: u64,
+    finished: BTreeSet<u64>,
+    /// Those that go on, by index; the latest to have begun is the last.
+    going_on: Vec<(u64, String)>,
+    is_complete: bool,
+}
+
+impl StepLog {
+    /// Takes in new lines of the event log.
+    pub(super) fn absorb(&mut self, events: &[Event]) {
+        for event in events {
+            if let Event::Step(step) = event {
+                self.absorb_step(step);
+            }
+        }
+    }
+
+    /// The task has ended well, and with it each of its steps.
+    pub(super) fn complete(&mut self) {
+        for heading in &mut self.headings {
+            heading.going_on.clear();
+            heading.is_complete = true;
+        }
+    }
+
+    /// The steps by heading, in the order in which headings appeared.
+    pub(super) fn reports(&self) -> Vec<StepStatus> {
+        let told = self.headings.iter().map(|heading| StepStatus {
+            stage: heading.name.clone(),
+            done: if heading.is_complete {
+                heading.total
+            } else {
+                heading.finished.len() as u64
+            },
+            total: heading.total,
+            current: heading.going_on.last().map(|(_, step)| step.clone()),
+        });
+        told.collect()
+    }
+
+    fn absorb_step(&mut self, step: &Step) {
+        let Some(heading) = self.heading(step) else {
+            return;
+        };
+        heading.going_on.retain(|(index, _)| *index != step.index);
+        match &step.state {
+            StepState::Finished => {
+                heading.finished.insert(step.index);
+            }
+            StepState::Failed => {}
+            StepState::Started | StepState::InProgress | StepState::Unknown(_) => {
+                let mut text = without_uuid(&step.task);
+                if let Some(status) = &step.status {
+                    text.push_str(" - ");
+                    text.push_str(status);
+                }
+                heading.going_on.push((step.index, text));
+            }
+        }
+        // A Director may name fewer than there are.
+        heading.total = heading
+            .total
+            .max(step.total)
+            .max(step.index)
+            .max(heading.finished.len() as u64);
+    }
+
+    fn heading(&mut self, step: &Step) -> Option<&mut Heading> {
+        let name = if step.tags.is_empty() {
+            step.stage.clone()
+        } else {
+            format!("{} {}", step.stage, step.tags.join(", "))
+        };
+        let known = self.headings.iter().position(|known| known.name == name);
+        let place = match known {
+            Some(place) => place,
+            None if self.headings.len() < HEADINGS => {
+                self.headings.push(Heading {
+                    name,
+                    total: 0,
+                    finished: BTreeSet::new(),
+                    going_on: Vec::new(),
+                    is_complete: false,
+                });
+                self.headings.len() - 1
+            }
+            None => return None,
+        };
+        self.headings.get_mut(place)
+    }
+}
+
+/// The stages of an operation that has not been looked at yet.
+pub(super) fn waiting(kind: OperationKind, stages: &[Stage]) -> Vec<StageStatus> {
+    let clean_up = kind.deletes().then_some(StageName::CleanUp);
+    let names = stages
+        .iter()
+        .map(|stage| name_of(kind, stage))
+        .chain(clean_up);
+    names
+        .map(|name| StageStatus {
+            name,
+            state: StageState::Waiting,
+            task: None,
+            steps: Vec::new(),
+            error: None,
+        })
+        .collect()
+}
+
+/// The stages of an operation, judged by its tasks as [`next_step`](super::next_step::next_step) does.
+pub(super) fn reports(
+    kind: OperationKind,
+    stages: &[Stage],
+    tasks: &[Judged],
+    logs: &BTreeMap<TaskId, StepLog>,
+) -> Vec<StageStatus> {
+    let mut reports = waiting(kind, stages);
+    let stops_first = stages.first() == Some(&Stage::Stop);
+    if stops_first && !tasks.is_empty() {
+        reports[0].state = StageState::Done;
+    }
+    let mut at = usize::from(stops_first);
+    for task in tasks {
+        if kind.deletes() && task.doing == Doing::Delete {
+            // Whoever began it was done with what comes before.
+            let deletion = at.max(stages.len().saturating_sub(1));
+            for passed_over in reports.iter_mut().take(deletion).skip(at) {
+                passed_over.state = StageState::Done;
+            }
+            at = deletion;
+        }
+        let fits = stages.get(at).is_some_and(|stage| task.doing.fits(stage));
+        let state = match task.progress {
+            Progress::Running => StageState::Running,
+            Progress::Done if fits => StageState::Done,
+            Progress::Failed if fits => StageState::Failed,
+            Progress::Shut | Progress::Done | Progress::Failed => continue,
+        };
+        if let Some(report) = reports.get_mut(at) {
+            report.state = state;
+            report.task = Some(task.id);
+            report.steps = logs.get(&task.id).map(StepLog::reports).unwrap_or_default();
+        }
+        let is_passed_over = state == StageState::Failed
+            && kind == OperationKind::ForceDelete
+            && task.doing != Doing::Delete;
+        if state != StageState::Done && !is_passed_over {
+            break;
+        }
+        at += 1;
+    }
+    reports
+}
+
+/// What has ended well has done all its stages; of what has not, the stage at work has failed.
+pub(super) fn end(reports: &mut [StageStatus], is_success: bool) {
+    for report in reports {
+        report.state = match (report.state, is_success) {
+            (StageState::Waiting | StageState::Running, true) => StageState::Done,
+            (StageState::Running, false) => StageState::Failed,
+            (state, _) => state,
+        };
+    }
+}
+
+/// Notes why an operation has failed, at the stage whose task it was, else at the one that was at work.
+pub(super) fn note_error(reports: &mut [StageStatus], task: Option<TaskId>, error: &str) {
+    let of_task = |report: &StageStatus| task.is_some() && report.task == task;
+    let place = reports.iter().position(of_task).or_else(|| {
+        reports
+            .iter()
+            .position(|report| matches!(report.state, StageState::Running | StageState::Failed))
+    });
+    if let Some(place) = place {
+        reports[place].error = Some(error.to_owned());
+    }
+}
+
+fn name_of(kind: OperationKind, stage: &Stage) -> StageName {
+    match stage {
+        Stage::Stop => StageName::Stop,
+        Stage::Deploy if kind == OperationKind::Recreate => StageName::Recreate,
+        Stage::Deploy => StageName::Deploy,
+        Stage::Errand(errand) => StageName::Errand(errand.name.clone()),
+        Stage::Delete => StageName::Delete,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_adapter_sdk::protocol::LifecycleErrand;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bosh::next_step::{self, Former, next_step, stages};
+
+    fn step(heading: &str, tags: &[&str], task: &str, index: u64, state: StepState) -> Event {
+        Event::Step(Step {
+            stage: heading.to_owned(),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            task: task.to_owned(),
+            index,
+            total: 2,
+            state,
+            progress: 0,
+            status: None,
+            error: None,
+        })
+    }
+
+    #[test]
+    fn an_operator_sees_how_many_steps_are_done_and_which_goes_on() {
+        use StepState::{Finished, Started};
+        let uuid = "d9de9ef9-8587-4d5c-bf92-d2d98c5582db";
+        let mut log = StepLog::default();
+        log.absorb(&[
+            step("Preparing deployment", &[], "Rendering", 1, Started),
+            step("Preparing deployment", &[], "Rendering", 1, Finished),
+            step(
+                "Updating instance",
+                &["redis"],
+                &format!("redis/{uuid} (0) (canary)"),
+                1,
+                Started,
+            ),
+            step(
+                "Updating instance",
+                &["redis"],
+                &format!("redis/{uuid} (0) (canary)"),
+                1,
+                Finished,
+            ),
+            step(
+                "Updating instance",
+                &["redis"],
+                &format!("redis/{uuid} (1)"),
+                2,
+                Started,
+            ),
+            step(
+                "Updating instance",
+                &["redis"],
+                &format!("redis/{uuid} (2)"),
+                3,
+                Started,
+            ),
+        ]);
+        let told: Vec<_> = log
+            .reports()
+            .into_iter()
+            .map(|steps| (steps.stage, steps.done, steps.total, steps.current))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("Preparing deployment".to_owned(), 1, 2, None),
+                (
+                    "Updating instance redis".to_owned(),
+                    1,
+                    3,
+                    Some("redis/2".to_owned())
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_task_without_end_of_headings_is_not_kept_whole() {
+        let mut log = StepLog::default();
+        for number in 0..200 {
+            log.absorb(&[step(
+                &format!("Stage {number}"),
+                &[],
+                "a",
+                1,
+                StepState::Started,
+            )]);
+        }
+        assert_eq!(log.reports().len(), HEADINGS);
+    }
+
+    fn states(reports: &[StageStatus]) -> Vec<StageState> {
+        reports.iter().map(|report| report.state).collect()
+    }
+
+    fn progresses() -> impl Strategy<Value = Progress> {
+        prop::sample::select(vec![
+            Progress::Running,
+            Progress::Done,
+            Progress::Done,
+            Progress::Done,
+            Progress::Failed,
+            Progress::Shut,
+        ])
+    }
+
+    fn tasks_of(stages: &[Stage], picks: &[(usize, Progress)]) -> Vec<Judged> {
+        let mut next = 0;
+        let mut tasks = Vec::new();
+        for (number, (pick, progress)) in picks.iter().enumerate() {
+            // Mostly the stage whose turn it is, at times another.
+            let place = if *pick == 0 { next } else { *pick };
+            let Some(stage) = stages.get(place % stages.len().max(1)) else {
+                break;
+            };
+            let doing = match stage {
+                Stage::Deploy => Doing::Deploy,
+                Stage::Errand(errand) => Doing::Errand(errand.name.clone()),
+                Stage::Delete => Doing::Delete,
+                Stage::Stop => continue,
+            };
+            if *progress == Progress::Done {
+                next += 1;
+            }
+            tasks.push(Judged {
+                id: TaskId::new(number as u64 + 1),
+                doing,
+                progress: *progress,
+            });
+        }
+        tasks
+    }
+
+    proptest! {
+        #[test]
+        fn operators_see_what_the_driver_does(
+            kind in prop::sample::select(OperationKind::ALL.to_vec()),
+            count in 0_usize..4,
+            picks in prop::collection::vec((0_usize..5, progresses()), 1..8),
+        ) {
+            let errands: Vec<_> = (0..count).map(|n| LifecycleErrand::new(format!("errand-{n}"))).collect();
+            let stages = stages(kind, &errands);
+            let tasks = tasks_of(&stages, &picks);
+            prop_assume!(!tasks.is_empty());
+            let reports = reports(kind, &stages, &tasks, &BTreeMap::new());
+            let seen = states(&reports);
+            match next_step(kind, &stages, &tasks, Former::AtRest) {
+                // Something that is none of its stages, after the last of them.
+                next_step::Step::Wait(_, stage) if stage == stages.len() => {}
+                next_step::Step::Wait(task, stage) => {
+                    prop_assert_eq!(reports[stage].task, Some(task));
+                    prop_assert_eq!(seen[stage], StageState::Running);
+                    prop_assert!(seen[stage + 1..].iter().all(|state| *state == StageState::Waiting));
+                }
+                next_step::Step::Start(stage) => {
+                    prop_assert!(seen[stage..].iter().all(|state| *state == StageState::Waiting));
+                    prop_assert!(seen[..stage].iter().all(|state| *state != StageState::Waiting));
+                }
+                next_step::Step::Fail(Some(task)) => {
+                    let failed = reports.iter().find(|report| report.task == Some(task));
+                    prop_assert_eq!(failed.map(|report| report.state), Some(StageState::Failed));
+                }
+                next_step::Step::Succeed => {
+                    prop_assert!(seen.iter().all(|state| *state == StageState::Done));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_ended_shows_nothing_that_goes_on() {
+        use StageState::{Done, Failed, Running, Waiting};
+        for (is_success, states_after) in
+            [(true, [Done, Done, Done]), (false, [Done, Failed, Waiting])]
+        {
+            let kind = OperationKind::Delete;
+            let mut reports = waiting(kind, &stages(kind, &[LifecycleErrand::new("cleanup-data")]));
+            reports[0].state = Done;
+            reports[1].state = Running;
+            end(&mut reports, is_success);
+            assert_eq!(states(&reports), states_after);
+        }
+    }
+}

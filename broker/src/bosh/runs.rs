@@ -1,0 +1,282 @@
+//! Runs: an errand's way through all instances, remembered by the Director so that a later process can continue it
+//! (`docs/architecture.md`, "Runs of errands").
+//!
+//! There is one config for each kind. It is written at the begin of a run and at its end.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use jiff::Timestamp;
+use odb_platform::{
+    director::{
+        ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
+    },
+    http::Call,
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::Targets;
+use crate::{
+    config::BoshConfigs,
+    ids::OfferingId,
+    management::{LatestRun, Run, RunId, RunKind, RunOutcome},
+};
+
+/// The version of the form.
+const FORMAT: u32 = 1;
+
+/// The type of all runs.
+const CONFIG_TYPE: &str = "odb-run";
+
+/// The longest name of a config that a Director keeps (`spec/contracts/director-api.md`, "Configs").
+const LONGEST_NAME: usize = 255;
+
+/// Remembers the runs of one offering.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    director: Director,
+    offering: OfferingId,
+    configs: BoshConfigs,
+    targets: Arc<Targets>,
+}
+
+/// Why a run is not begun, found or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFault {
+    /// There are no BOSH configs to remember it in.
+    #[error(
+        "runs are not remembered, because BOSH configs are switched off, or the client of `bosh.authentication` may not use them"
+    )]
+    NotKept,
+    /// There has never been a run.
+    #[error("there is no run `{id}`")]
+    Unknown {
+        /// Which was asked for.
+        id: RunId,
+    },
+    /// A later run has taken its place.
+    #[error("run `{id}` is not the latest of its kind, if it ever was one")]
+    Superseded {
+        /// Which was asked for.
+        id: RunId,
+    },
+    /// It has succeeded, which is final.
+    #[error("run `{id}` has succeeded already")]
+    Succeeded {
+        /// Which was asked for.
+        id: RunId,
+    },
+    /// Somebody else wrote at the same moment.
+    #[error("another run was begun or ended at the same moment")]
+    Overtaken,
+    /// It was written by a newer broker, or by hand.
+    #[error(
+        "the BOSH config `{name}` of type `{CONFIG_TYPE}` is none that this broker understands; begin a new run, which replaces it"
+    )]
+    NotUnderstood {
+        /// The config's name.
+        name: ConfigName,
+    },
+    /// The Director did not tell, or did not write.
+    #[error("could not {doing}")]
+    Director {
+        /// What was tried.
+        doing: &'static str,
+        /// Why it failed.
+        #[source]
+        source: DirectorError,
+    },
+}
+
+impl RunFault {
+    /// The time of the request was used up.
+    pub fn is_out_of_time(&self) -> bool {
+        let late = |error: &DirectorError| matches!(error, DirectorError::OutOfTime { .. });
+        matches!(self, Self::Director { source, .. } if late(source))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Content {
+    format: u32,
+    offering: OfferingId,
+    #[serde(flatten)]
+    run: Run,
+}
+
+/// A run as the Director has it.
+struct StoredRun {
+    version: ConfigId,
+    run: Option<Run>,
+}
+
+impl Runs {
+    /// The runs of `offering`, each of which brings about what `targets` says.
+    pub(super) fn new(
+        director: Director,
+        offering: OfferingId,
+        configs: BoshConfigs,
+        targets: Arc<Targets>,
+    ) -> Self {
+        Self {
+            director,
+            offering,
+            configs,
+            targets,
+        }
+    }
+
+    /// Begins a run, in the place of the one before.
+    pub async fn begin(&self, call: &Call, kind: RunKind, now: Timestamp) -> Result<Run, RunFault> {
+        let before = self.stored(call, kind).await?.map(|stored| stored.version);
+        let run = Run {
+            id: RunId::random(),
+            kind,
+            began: now,
+            target: self.targets.of_all().clone(),
+            outcome: None,
+        };
+        self.write(call, &run, before).await?;
+        Ok(run)
+    }
+
+    /// The latest run of a kind.
+    pub async fn latest(&self, call: &Call, kind: RunKind) -> Result<Option<LatestRun>, RunFault> {
+        match self.stored(call, kind).await? {
+            None => Ok(None),
+            Some(StoredRun { run: Some(run), .. }) => {
+                let is_current = run.target == *self.targets.of_all();
+                Ok(Some(LatestRun { run, is_current }))
+            }
+            Some(StoredRun { run: None, .. }) => Err(RunFault::NotUnderstood {
+                name: self.name(kind),
+            }),
+        }
+    }
+
+    /// Writes down how a run has ended. What has failed may be continued and succeed; what has succeeded has. Safe to repeat.
+    pub async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, RunFault> {
+        let mut is_other_there = false;
+        for kind in RunKind::ALL {
+            let Some(StoredRun { version, run }) = self.stored(call, kind).await? else {
+                continue;
+            };
+            let Some(run) = run.filter(|run| run.id == id) else {
+                is_other_there = true;
+                continue;
+            };
+            return match run.outcome {
+                Some(known) if known == outcome => Ok(run),
+                Some(RunOutcome::Succeeded) => Err(RunFault::Succeeded { id }),
+                Some(RunOutcome::Failed) | None => {
+                    let ended = Run {
+                        outcome: Some(outcome),
+                        ..run
+                    };
+                    self.write(call, &ended, Some(version)).await?;
+                    Ok(ended)
+                }
+            };
+        }
+        if is_other_there {
+            Err(RunFault::Superseded { id })
+        } else {
+            Err(RunFault::Unknown { id })
+        }
+    }
+
+    async fn stored(&self, call: &Call, kind: RunKind) -> Result<Option<StoredRun>, RunFault> {
+        if self.configs == BoshConfigs::Disabled {
+            return Err(RunFault::NotKept);
+        }
+        let found = self
+            .director
+            .config_latest(call, &config_type(), &self.name(kind))
+            .await
+            .map_err(failed("read the latest run"))?;
+        Ok(found.map(|config| StoredRun {
+            run: self.understand(&config.content),
+            version: config.id,
+        }))
+    }
+
+    async fn write(
+        &self,
+        call: &Call,
+        run: &Run,
+        before: Option<ConfigId>,
+    ) -> Result<(), RunFault> {
+        let content = serde_json::to_string(&Content {
+            format: FORMAT,
+            offering: self.offering.clone(),
+            run: run.clone(),
+        })
+        .expect("a run is made of texts");
+        let expected = before.map_or(Expected::Nothing, Expected::Latest);
+        let (kind, name) = (config_type(), self.name(run.kind));
+        let written = self
+            .director
+            .put_config(call, &kind, &name, &content, &expected)
+            .await;
+        match written {
+            Ok(_) => Ok(()),
+            Err(PutConfigError::Stale { .. }) => Err(RunFault::Overtaken),
+            Err(PutConfigError::Director { source }) => Err(failed("write the run down")(source)),
+        }
+    }
+
+    fn understand(&self, content: &str) -> Option<Run> {
+        let content: Content = serde_json::from_str(content).ok()?;
+        (content.format == FORMAT && content.offering == self.offering).then_some(content.run)
+    }
+
+    fn name(&self, kind: RunKind) -> ConfigName {
+        name(&self.offering, kind)
+    }
+}
+
+fn failed(doing: &'static str) -> impl Fn(DirectorError) -> RunFault {
+    move |source| match source {
+        DirectorError::NotAllowed { .. } => RunFault::NotKept,
+        source => RunFault::Director { doing, source },
+    }
+}
+
+/// An operator may have chosen an id that is none for a config; then a digest stands for it.
+fn name(offering: &OfferingId, kind: RunKind) -> ConfigName {
+    let plain = format!("{kind}-{offering}");
+    let fits = plain.chars().count() <= LONGEST_NAME;
+    match ConfigName::try_from(plain) {
+        Ok(name) if fits => name,
+        Ok(_) | Err(_) => {
+            let mut digest = format!("{kind}-");
+            for byte in Sha256::digest(offering.as_str()) {
+                // Writing to a string does not fail.
+                let _ = write!(digest, "{byte:02x}");
+            }
+            ConfigName::try_from(digest).expect("it is plain text")
+        }
+    }
+}
+
+fn config_type() -> ConfigType {
+    ConfigType::try_from(CONFIG_TYPE.to_owned()).expect("it is plain text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_an_operator_calls_the_offering_its_runs_have_names_of_their_own() {
+        let name = |id: &str, kind| name(&OfferingId::from(id.to_owned()), kind);
+        assert_eq!(name("redis", RunKind::Upgrade).as_str(), "upgrade-redis");
+        assert_eq!(name("redis", RunKind::Recreate).as_str(), "recreate-redis");
+        let (long, other) = ("x".repeat(300), "y".repeat(300));
+        for odd in ["a\nb", &long] {
+            let named = name(odd, RunKind::Upgrade);
+            assert!(named.as_str().len() <= LONGEST_NAME, "{odd:?}");
+            assert_ne!(named, name(&other, RunKind::Upgrade));
+        }
+    }
+}

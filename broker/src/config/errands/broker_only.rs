@@ -1,0 +1,26 @@
+//! The file of errands that ask nobody but the broker.
+
+use std::path::Path;
+
+use super::{BrokerApi, LoadError, LoadedFile, load, shared};
+use crate::config::{keys::errands::BROKER_ONLY, section::Section};
+
+/// The configuration of an errand that asks nobody but the broker.
+#[derive(Debug)]
+pub struct BrokerOnly {
+    /// The broker.
+    pub broker_api: BrokerApi,
+}
+
+impl BrokerOnly {
+    /// Reads and checks a file.
+    pub fn load(file: &Path) -> Result<LoadedFile<Self>, LoadError> {
+        load(file, &BROKER_ONLY, read)
+    }
+}
+
+fn read(root: &Section<'_>) -> Option<BrokerOnly> {
+    Some(BrokerOnly {
+        broker_api: shared::broker_api(root)?,
+    })
+}

@@ -1,0 +1,248 @@
+//! The files of `upgrade-all-service-instances` and `recreate-all-service-instances`.
+
+use std::{fmt, num::NonZeroUsize, path::Path, str::FromStr, time::Duration};
+
+use super::{BrokerApi, CloudFoundryAccess, LoadError, LoadedFile, load, shared};
+use crate::config::{Address, address, keys::errands::FLEET, section::Section};
+
+/// The configuration of the errands that operate on every service instance.
+#[derive(Debug)]
+pub struct Fleet {
+    /// The broker.
+    pub broker_api: BrokerApi,
+    /// The Cloud Controller, unless the section is empty.
+    pub cloud_foundry: Option<CloudFoundryAccess>,
+    /// Whether the catalog has `maintenance_info`, by which the Cloud Controller knows what is to be upgraded.
+    pub maintenance_info_present: bool,
+    /// Between two looks at an operation.
+    pub polling_interval: Duration,
+    /// Between two attempts at instances that were busy.
+    pub attempt_interval: Duration,
+    /// How often an instance that is busy is tried.
+    pub attempt_limit: NonZeroUsize,
+    /// How long the broker may take for an answer; as long as it likes without.
+    pub request_timeout: Option<Duration>,
+    /// How many operations run at once.
+    pub max_in_flight: NonZeroUsize,
+    /// How many instances go first.
+    pub canaries: usize,
+    /// Which instances may go first, by the name of the parameter.
+    pub canary_selection: Vec<(String, String)>,
+    /// The Director, where the file names it.
+    pub director: Option<DirectorAddress>,
+    /// What the Go errands do not have.
+    pub run: RunSettings,
+}
+
+/// Where a Director tells its version to everybody.
+#[derive(Debug)]
+pub struct DirectorAddress {
+    /// Its address.
+    pub url: Address,
+    /// A trust root beside the operating system's.
+    pub root_ca_cert: Option<String>,
+}
+
+/// How a run goes, in what the Go errands do not have.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own in the file and on the command line"
+)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunSettings {
+    /// It goes on with the last run, if that has not succeeded.
+    pub continues: bool,
+    /// What has failed in that run is tried again.
+    pub retries_failed: bool,
+    /// Nothing is changed.
+    pub is_dry: bool,
+    /// How many instances may fail before no further one is begun.
+    pub max_failures: Option<FailureBudget>,
+    /// The health of instances decides whether the next are begun.
+    pub has_health_gate: bool,
+    /// How many instances are done between two looks at their health.
+    pub wave: Option<u32>,
+    /// How long instances may take to become healthy.
+    pub health_timeout: Option<Duration>,
+    /// For how long calls that get no answer are repeated.
+    pub answer_timeout: Option<Duration>,
+    /// Only instances of these plans, by name or id; of all if there are none.
+    pub plans: Vec<String>,
+    /// Only instances of these organizations, by name or guid; of all if there are none.
+    pub organizations: Vec<String>,
+    /// Only instances in these spaces, by name or guid; in all if there are none.
+    pub spaces: Vec<String>,
+    /// Only these instances; all if there are none.
+    pub instances: Vec<String>,
+    /// Not these: instances, plans, spaces or organizations, by name or id.
+    pub excluded: Vec<String>,
+}
+
+/// How many instances may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureBudget {
+    /// So many.
+    Instances(usize),
+    /// So many of a hundred, rounded down; 100 at most.
+    Percent(u8),
+}
+
+/// The text is neither a number of instances nor a percentage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give a number of instances such as `5`, or a percentage from `0%` to `100%`")]
+pub struct InvalidFailureBudget;
+
+impl FailureBudget {
+    /// How many of `total` instances may fail.
+    pub fn of(self, total: usize) -> usize {
+        match self {
+            Self::Instances(instances) => instances,
+            Self::Percent(percent) => total.saturating_mul(usize::from(percent)) / 100,
+        }
+    }
+}
+
+impl FromStr for FailureBudget {
+    type Err = InvalidFailureBudget;
+
+    fn from_str(text: &str) -> Result<Self, InvalidFailureBudget> {
+        let text = text.trim();
+        let Some(percent) = text.strip_suffix('%') else {
+            let instances = text.parse().map(Self::Instances);
+            return instances.map_err(|_| InvalidFailureBudget);
+        };
+        match percent.trim_end().parse() {
+            Ok(percent @ 0..=100) => Ok(Self::Percent(percent)),
+            _ => Err(InvalidFailureBudget),
+        }
+    }
+}
+
+impl fmt::Display for FailureBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Instances(instances) => write!(f, "{instances}"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+impl Fleet {
+    /// Reads and checks a file.
+    pub fn load(file: &Path) -> Result<LoadedFile<Self>, LoadError> {
+        load(file, &FLEET, read)
+    }
+}
+
+pub(super) fn read(root: &Section<'_>) -> Option<Fleet> {
+    let broker_api = shared::broker_api(root);
+    let cloud_foundry = shared::cloud_foundry(root);
+    let maintenance_info_present = root.flag("maintenance_info_present", false);
+    let polling_interval = above_zero(root, "polling_interval", "pollingInterval");
+    let attempt_interval = above_zero(root, "attempt_interval", "attemptInterval");
+    let attempt_limit = above_zero(root, "attempt_limit", "attempt limit");
+    let max_in_flight = above_zero(root, "max_in_flight", "max in flight");
+    let request_timeout = root.number_within("request_timeout", " seconds");
+    let canaries = canaries(root);
+    let mut canary_selection = root.text_map("canary_selection_params");
+    canary_selection.sort();
+    let director = director(&root.section("bosh"));
+    let run = run(&root.section("run"));
+    Some(Fleet {
+        broker_api: broker_api?,
+        cloud_foundry: cloud_foundry.ok()?,
+        maintenance_info_present,
+        polling_interval: Duration::from_secs(polling_interval?.get() as u64),
+        attempt_interval: Duration::from_secs(attempt_interval?.get() as u64),
+        attempt_limit: attempt_limit?,
+        request_timeout: request_timeout
+            .ok()?
+            .filter(|seconds| *seconds > 0)
+            .map(Duration::from_secs),
+        max_in_flight: max_in_flight?,
+        canaries: canaries?,
+        canary_selection,
+        director,
+        run: run?,
+    })
+}
+
+/// The section is rendered with nulls where nobody needs it.
+fn director(section: &Section<'_>) -> Option<DirectorAddress> {
+    let root_ca_cert = section.text("root_ca_cert").map(|found| found.value);
+    let url = section.text("url");
+    section.remark_unknown_keys();
+    Some(DirectorAddress {
+        url: address::of(section, url?)?,
+        root_ca_cert,
+    })
+}
+
+fn run(section: &Section<'_>) -> Option<RunSettings> {
+    let budget = section.text("max_failures").map(|found| {
+        let budget: Result<FailureBudget, _> = found.value.parse();
+        budget.map_err(|error| {
+            let text = format!("is `{}`; {error}", found.value);
+            section.refuse_value::<(), _>(&found, text);
+        })
+    });
+    let seconds = |key| section.number_within(key, " seconds");
+    let (health_timeout, answer_timeout) = (seconds("health_timeout"), seconds("answer_timeout"));
+    let wave = section.number_within("wave", " instances");
+    let texts = |key| -> Vec<String> {
+        let found = section.texts(key).into_iter();
+        found.map(|found| found.value).collect()
+    };
+    let settings = RunSettings {
+        continues: section.flag("continue", false),
+        retries_failed: section.flag("retry_failed", false),
+        is_dry: section.flag("dry_run", false),
+        max_failures: None,
+        has_health_gate: section.flag("health_gate", false),
+        wave: None,
+        health_timeout: None,
+        answer_timeout: None,
+        plans: texts("plans"),
+        organizations: texts("organizations"),
+        spaces: texts("spaces"),
+        instances: texts("instances"),
+        excluded: texts("exclude"),
+    };
+    section.remark_unknown_keys();
+    Some(RunSettings {
+        max_failures: budget.transpose().ok()?,
+        wave: wave.ok()?.and_then(|wave| u32::try_from(wave).ok()),
+        health_timeout: health_timeout.ok()?.map(Duration::from_secs),
+        answer_timeout: answer_timeout.ok()?.map(Duration::from_secs),
+        ..settings
+    })
+}
+
+/// A number that must be there. The remedy is what the Go errand says of its own name for it.
+fn above_zero(root: &Section<'_>, key: &'static str, name: &str) -> Option<NonZeroUsize> {
+    let right = format!("the {name} must be greater than zero");
+    let Some(found) = root.number(key) else {
+        return if root.has_value(key) {
+            None
+        } else {
+            root.refuse(key, format!("is missing; {right}"))
+        };
+    };
+    usize::try_from(found.value)
+        .ok()
+        .and_then(NonZeroUsize::new)
+        .or_else(|| root.refuse_value(&found, format!("is {}; {right}", found.value)))
+}
+
+fn canaries(root: &Section<'_>) -> Option<usize> {
+    let Some(found) = root.number("canaries") else {
+        return (!root.has_value("canaries")).then_some(0);
+    };
+    usize::try_from(found.value).ok().or_else(|| {
+        let text = format!(
+            "is {}; the number of canaries cannot be negative",
+            found.value
+        );
+        root.refuse_value(&found, text)
+    })
+}

@@ -1,0 +1,87 @@
+//! The configuration files of the management errands, read as `broker.yml` is: the same values, the same faults with file,
+//! line, column and key. Keys are those of `spec/contracts/errands.md` §1.5.
+//!
+//! | file | read by |
+//! | --- | --- |
+//! | `register` | `register-broker`, `deregister-broker` |
+//! | `deletion` | `delete-all-service-instances`, also with `-and-deregister-broker` |
+//! | `fleet` | `upgrade-all-service-instances`, `recreate-all-service-instances` |
+//! | `broker_only` | `orphan-deployments`, `collect-service-metrics`, and what is of our own |
+//! | `shared` | the sections that several have |
+
+mod broker_only;
+mod deletion;
+mod fleet;
+mod register;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+use std::{fs, path::Path};
+
+pub use broker_only::BrokerOnly;
+pub use deletion::Deletion;
+pub use fleet::{DirectorAddress, FailureBudget, Fleet, InvalidFailureBudget, RunSettings};
+pub use register::{DeregisterBroker, PlanAccess, RegisterBroker, RegisteredPlan};
+pub use shared::{BrokerApi, CloudFoundryAccess};
+
+use super::{
+    InvalidConfig, LoadError, Paths, Problem,
+    document::place,
+    inspection,
+    keys::Keys,
+    problems::Problems,
+    section::{Context, Section},
+};
+
+/// The configuration of an errand, and what is odd about it.
+#[derive(Debug)]
+pub struct LoadedFile<T> {
+    /// The checked configuration.
+    pub config: T,
+    /// Remarks for the operator.
+    pub remarks: Vec<Problem>,
+}
+
+fn load<T>(
+    file: &Path,
+    keys: &'static Keys,
+    read: fn(&Section<'_>) -> Option<T>,
+) -> Result<LoadedFile<T>, LoadError> {
+    let source = fs::read_to_string(file).map_err(|source| LoadError::Unreadable {
+        file: file.display().to_string(),
+        source,
+    })?;
+    Ok(parse(file, &source, keys, read)?)
+}
+
+fn parse<T>(
+    file: &Path,
+    source: &str,
+    keys: &'static Keys,
+    read: fn(&Section<'_>) -> Option<T>,
+) -> Result<LoadedFile<T>, InvalidConfig> {
+    let problems = Problems::of(file);
+    let document = inspection::parse(source, &problems);
+    let mut config = None;
+    if let Some(document) = &document {
+        if let Some(kind) = document.is_no_map() {
+            let text = format!("the file is {kind}; it must be a map");
+            problems.refuse::<()>(place(&document.root), "", text);
+        } else {
+            let context = Context {
+                document,
+                problems: &problems,
+                paths: Paths::OfAnother,
+            };
+            let root = Section::root(context, keys);
+            config = read(&root);
+            root.remark_unknown_keys();
+        }
+    }
+    let (problems, remarks) = problems.into_parts();
+    match config {
+        Some(config) if problems.is_empty() => Ok(LoadedFile { config, remarks }),
+        _ => Err(InvalidConfig { problems, remarks }),
+    }
+}

@@ -1,0 +1,281 @@
+//! The keys of the configuration files of the management errands (`spec/contracts/errands.md` §1.5), as the jobs of the
+//! release render them.
+
+use super::{
+    key::{Key, Keys},
+    neighbours::{CLIENT, ROOT_CA_CERT, USER},
+};
+
+/// What stands at the top of the files of all errands: one file may be given to each of them.
+pub(in crate::config) const OF_ALL: &[&str] = &[
+    "attempt_interval",
+    "attempt_limit",
+    "bosh",
+    "broker_api",
+    "broker_name",
+    "broker_password",
+    "broker_url",
+    "broker_username",
+    "canaries",
+    "canary_selection_params",
+    "cf",
+    "disable_ssl_cert_verification",
+    "give_up_after",
+    "maintenance_info_present",
+    "max_in_flight",
+    "plans",
+    "polling_initial_offset",
+    "polling_interval",
+    "request_timeout",
+    "run",
+    "service_catalog",
+    "service_offering_id",
+];
+
+const fn file_with(keys: &'static [Key]) -> Keys {
+    Keys::of_a_shared_file(keys, OF_ALL)
+}
+
+/// `register-broker`.
+pub(in crate::config) const REGISTER_BROKER: Keys = file_with(&[
+    Key::text("broker_name", "The broker's name in the Cloud Controller.").required(),
+    Key::text(
+        "broker_username",
+        "What the Cloud Controller authenticates with.",
+    )
+    .required(),
+    Key::text(
+        "broker_password",
+        "What the Cloud Controller authenticates with.",
+    )
+    .required()
+    .secret(),
+    Key::text(
+        "broker_url",
+        "Where the Cloud Controller reaches the broker.",
+    )
+    .required(),
+    CF.required(),
+    Key::text(
+        "service_offering_id",
+        "The offering's id in the broker's catalog.",
+    )
+    .required(),
+    Key::sections("plans", &PLAN, "Who may use which plan."),
+    VERIFICATION,
+]);
+
+const PLAN: Keys = Keys::only(&[
+    Key::text("name", "The plan's name in the catalog.").required(),
+    Key::text(
+        "cf_service_access",
+        "Who may use it: `enable`, `disable`, `org-restricted`; `manual` leaves it as it is.",
+    ),
+    Key::text(
+        "service_access_org",
+        "The name of the organization that may use it, where access is `org-restricted`.",
+    ),
+    Key::texts(
+        "service_access_orgs",
+        "The names of further organizations that may use it.",
+    ),
+]);
+
+/// `deregister-broker`.
+pub(in crate::config) const DEREGISTER_BROKER: Keys = file_with(&[CF.required(), VERIFICATION]);
+
+/// `delete-all-service-instances`, and the same with `-and-deregister-broker`.
+pub(in crate::config) const DELETION: Keys = file_with(&[
+    CF.required(),
+    VERIFICATION,
+    Key::section("service_catalog", &OFFERING, "What is deleted.").required(),
+    Key::number(
+        "polling_interval",
+        "Seconds between two looks at a deletion.",
+    ),
+    Key::number(
+        "polling_initial_offset",
+        "Seconds from the request to the first look.",
+    ),
+    Key::number_within(
+        "max_in_flight",
+        1,
+        1000,
+        "How many instances are deleted at once; 10 unless it is given.",
+    ),
+    Key::number_within(
+        "give_up_after",
+        1,
+        604_800,
+        "Seconds that one instance may take in all; 14400 (four hours) unless it is given.",
+    ),
+]);
+
+const OFFERING: Keys =
+    Keys::only(&[Key::text("id", "The offering's id in the broker's catalog.").required()]);
+
+/// `upgrade-all-service-instances` and `recreate-all-service-instances`.
+pub(in crate::config) const FLEET: Keys = file_with(&[
+    BROKER_API,
+    CF,
+    Key::flag(
+        "maintenance_info_present",
+        "Whether the catalog has `maintenance_info`, by which the Cloud Controller knows what is to be upgraded.",
+    ),
+    Key::number(
+        "polling_interval",
+        "Seconds between two looks at an operation.",
+    )
+    .required(),
+    Key::number(
+        "attempt_interval",
+        "Seconds between two attempts at instances that were busy.",
+    )
+    .required(),
+    Key::number(
+        "attempt_limit",
+        "How often an instance that is busy is tried.",
+    )
+    .required(),
+    Key::number(
+        "request_timeout",
+        "Seconds that the broker may take for an answer; 0 for as long as it likes.",
+    ),
+    Key::number("max_in_flight", "How many operations run at once.").required(),
+    Key::number(
+        "canaries",
+        "How many instances go first; with selection parameters 0 means all that they select.",
+    ),
+    Key::text_map(
+        "canary_selection_params",
+        "Which instances may go first, such as `cf_org` and `cf_space`.",
+    ),
+    Key::section(
+        "bosh",
+        &DIRECTOR,
+        "The Director. Only its version is asked for, and only where the broker cannot tell it.",
+    ),
+    Key::section(
+        "run",
+        &RUN,
+        "How the run goes, in what the Go errands do not have. Flags win.",
+    ),
+]);
+
+const DIRECTOR: Keys = Keys::only(&[
+    Key::text("url", "Its address."),
+    Key::certificates("root_ca_cert", ROOT_CA_CERT),
+]);
+
+const RUN: Keys = Keys::only(&[
+    Key::flag(
+        "continue",
+        "Goes on with the last run, if that has not succeeded: what it has done is left alone.",
+    ),
+    Key::flag(
+        "retry_failed",
+        "With `continue`: tries again what has failed in that run.",
+    ),
+    Key::flag("dry_run", "Changes nothing, and tells what would change."),
+    Key::text(
+        "max_failures",
+        "How many instances may fail before no further one is begun: a number such as `5`, or a percentage such as `2%`.",
+    ),
+    Key::flag(
+        "health_gate",
+        "Begins the next instances only when those that were just done are healthy.",
+    ),
+    Key::number_within(
+        "wave",
+        1,
+        1_000_000,
+        "With `health_gate`: how many instances are done between two looks.",
+    ),
+    Key::number_within(
+        "health_timeout",
+        1,
+        86_400,
+        "With `health_gate`: how many seconds instances may take to become healthy.",
+    ),
+    Key::number_within(
+        "answer_timeout",
+        0,
+        86_400,
+        "For how many seconds calls that get no answer are repeated before their instance counts as failed.",
+    ),
+    Key::texts("plans", "Only instances of these plans, by name or id."),
+    Key::texts(
+        "organizations",
+        "Only instances of these organizations, by name or guid.",
+    ),
+    Key::texts("spaces", "Only instances in these spaces, by name or guid."),
+    Key::texts("instances", "Only these instances, by id."),
+    Key::texts(
+        "exclude",
+        "Not these: instances, plans, spaces or organizations, by name or id.",
+    ),
+]);
+
+/// `orphan-deployments`, and whoever else asks nobody but the broker.
+pub(in crate::config) const BROKER_ONLY: Keys = file_with(&[BROKER_API]);
+
+const BROKER_API: Key = Key::section("broker_api", &BROKER, "The broker.").required();
+
+const BROKER: Keys = Keys::only(&[
+    Key::text("url", "Its address.").required(),
+    Key::section(
+        "authentication",
+        &BROKER_AUTHENTICATION,
+        "How the errand authenticates there.",
+    )
+    .required(),
+    Key::section("tls", &BROKER_TLS, "How its certificate is verified."),
+]);
+
+const BROKER_AUTHENTICATION: Keys = Keys::only(&[Key::section(
+    "basic",
+    &USER,
+    "`broker.username` and `broker.password` of the broker's configuration.",
+)
+.required()]);
+
+const BROKER_TLS: Keys = Keys::only(&[
+    Key::certificates("ca_cert", ROOT_CA_CERT),
+    Key::flag(
+        "disable_ssl_cert_verification",
+        "Do not verify its certificate. Never in production; set `broker_api.tls.ca_cert` instead.",
+    ),
+]);
+
+const VERIFICATION: Key = Key::flag(
+    "disable_ssl_cert_verification",
+    "Do not verify the certificates of the Cloud Controller and its UAA. Never in production; set `cf.root_ca_cert` instead.",
+);
+
+const CF: Key = Key::section("cf", &CLOUD_FOUNDRY, "The Cloud Controller and its UAA.");
+
+const CLOUD_FOUNDRY: Keys = Keys::only(&[
+    Key::text("url", "Its address."),
+    Key::certificates("root_ca_cert", ROOT_CA_CERT),
+    VERIFICATION,
+    Key::section("uaa", &CF_UAA, "Its UAA."),
+]);
+
+const CF_UAA: Keys = Keys::only(&[
+    Key::text("url", "Its address."),
+    Key::section(
+        "authentication",
+        &CF_AUTHENTICATION,
+        "How the errand authenticates: as a client, or else as a user.",
+    ),
+    Key::anything(
+        "client_definition",
+        "The broker's affair, and in the files of errands by accident.",
+    )
+    .read_elsewhere(),
+]);
+
+const CF_AUTHENTICATION: Keys = Keys::only(&[
+    Key::section("client_credentials", &CLIENT, "A client of the UAA."),
+    Key::section("user_credentials", &USER, "A user."),
+]);

@@ -1,0 +1,84 @@
+//! The client of an instance as an upgrade would have it. Nothing is changed.
+
+use odb_adapter_sdk::protocol::UaaClient;
+use odb_platform::{director::ContextId, http::Call};
+
+use super::{
+    ClientFault, InstanceClient, InstanceClients, Whereabouts,
+    blueprint::{Blueprint, client_id},
+    client::Origin,
+    keeper::NO_SECRET,
+    marks::Marks,
+};
+use crate::{ids::InstanceId, management::ChangeSort};
+
+/// Stands for a secret that is made when it is needed; as long as those are.
+const PLACEHOLDER: &str = "secret-of-the-client-not-made-yet";
+
+/// The client of an instance as an upgrade would have it.
+#[derive(Debug)]
+pub struct ClientPreview {
+    /// What the adapter would be told. A new secret is a placeholder.
+    pub told: UaaClient,
+    /// What would happen to the client; absent where it is what it shall be.
+    pub change: Option<ChangeSort>,
+}
+
+impl InstanceClients {
+    /// Looks the client up, and tells what an upgrade would make of it. `None` where instances have none.
+    pub async fn preview(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        place: &Whereabouts,
+        succeeded: Option<&ContextId>,
+    ) -> Result<Option<ClientPreview>, ClientFault> {
+        let Some((administration, definition)) = self.in_use() else {
+            return Ok(None);
+        };
+        let blueprint = self.blueprint(definition);
+        let new_secret = || {
+            let has_secret = !definition.has_grant("implicit");
+            let secret = if definition.allow_public {
+                NO_SECRET
+            } else {
+                PLACEHOLDER
+            };
+            has_secret.then(|| secret.into())
+        };
+        let operation = ContextId::random();
+        let found = administration.client(call, &client_id(instance)).await;
+        let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
+            let made = InstanceClient {
+                instance: instance.clone(),
+                registration: blueprint.new_client(instance, place, operation.to_string())?,
+                secret: new_secret(),
+                origin: Origin::Made { operation },
+            };
+            return Ok(Some(ClientPreview {
+                told: made.for_adapter(),
+                change: Some(ChangeSort::Added),
+            }));
+        };
+        let marks = Marks::of(&found);
+        if !marks.belong_to(instance, &self.offering) {
+            return Err(ClientFault::Foreign);
+        }
+        let is_settled = succeeded.is_some_and(|succeeded| marks.is_made_by(succeeded));
+        let is_to_be_renewed = marks.made_by.is_some() && !is_settled;
+        let made_by = marks.made_by.filter(|_| is_to_be_renewed);
+        let wanted = blueprint.renewed(&found, place, made_by);
+        let is_changed = is_to_be_renewed || !Blueprint::is_met_by(&wanted, &found);
+        let client = InstanceClient {
+            instance: instance.clone(),
+            registration: wanted,
+            secret: is_to_be_renewed.then(new_secret).flatten(),
+            // It is told as one that was found is; nothing is undone.
+            origin: Origin::Made { operation },
+        };
+        Ok(Some(ClientPreview {
+            told: client.for_adapter(),
+            change: is_changed.then_some(ChangeSort::Changed),
+        }))
+    }
+}

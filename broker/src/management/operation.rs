@@ -1,0 +1,199 @@
+//! `GET /mgmt/v1/service_instances/{id}/operation`: the latest operation on a service instance, with its stages.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use odb_platform::director::TaskId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::OperationState;
+use crate::{
+    ids::{InstanceId, RequestId},
+    kind::OperationKind,
+};
+
+/// The latest operation on a service instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationStatus {
+    /// The service instance.
+    pub service_instance_id: InstanceId,
+    /// What the operation does; absent where nobody remembers it, and tasks of the Director have to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<OperationKind>,
+    /// How it stands.
+    pub state: OperationState,
+    /// An operator has cancelled it: nothing more of it is begun.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cancelled: bool,
+    /// When it began; markers of older brokers do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
+    /// The request that began it, for the log; absent where nobody remembers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestId>,
+    /// How far it is, or how it ended, in the platform user's words.
+    pub description: String,
+    /// While it is in progress: what its request was answered, to ask for its end with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<Map<String, Value>>,
+    /// Its stages, in order.
+    pub stages: Vec<StageStatus>,
+}
+
+/// A stage of an operation, and how far it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageStatus {
+    /// What it does.
+    pub name: StageName,
+    /// How far it is.
+    pub state: StageState,
+    /// The Director's task that does it, or did; the latest, where it took several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// What the task has told of its steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepStatus>,
+    /// Why it failed, in the Director's words; what looks like a secret is masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What a stage does. In JSON one word, of an errand `errand NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum StageName {
+    /// It ends all that another operation, which is cut short, has begun.
+    Stop,
+    /// It deploys.
+    Deploy,
+    /// It makes new VMs.
+    Recreate,
+    /// It runs a lifecycle errand.
+    Errand(String),
+    /// It deletes the deployment.
+    Delete,
+    /// It removes what the deployment leaves behind.
+    CleanUp,
+    /// Something that this version does not know.
+    Other(String),
+}
+
+/// How far a stage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageState {
+    /// Its turn has not come.
+    Waiting,
+    /// It is at work.
+    Running,
+    /// It has ended well.
+    Done,
+    /// It has ended badly.
+    Failed,
+}
+
+/// The steps of a task under one heading of the Director, such as `Updating instance redis-server`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepStatus {
+    /// The heading.
+    pub stage: String,
+    /// How many steps have ended well.
+    pub done: u64,
+    /// How many there are, as far as the Director has told.
+    pub total: u64,
+    /// The one that has begun last of those that go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current: Option<String>,
+}
+
+const ERRAND: &str = "errand ";
+
+impl fmt::Display for StageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stop => f.write_str("stop"),
+            Self::Deploy => f.write_str("deploy"),
+            Self::Recreate => f.write_str("recreate"),
+            Self::Errand(name) => write!(f, "{ERRAND}{name}"),
+            Self::Delete => f.write_str("delete"),
+            Self::CleanUp => f.write_str("clean-up"),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<StageName> for String {
+    fn from(name: StageName) -> Self {
+        name.to_string()
+    }
+}
+
+impl From<String> for StageName {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "stop" => Self::Stop,
+            "deploy" => Self::Deploy,
+            "recreate" => Self::Recreate,
+            "delete" => Self::Delete,
+            "clean-up" => Self::CleanUp,
+            _ => match name.strip_prefix(ERRAND) {
+                Some(errand) => Self::Errand(errand.to_owned()),
+                None => Self::Other(name),
+            },
+        }
+    }
+}
+
+impl fmt::Display for StageState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_operation_is_read_as_it_is_told() {
+        let told = json!({
+            "service_instance_id": "i1",
+            "kind": "force-delete",
+            "state": "in progress",
+            "cancelled": true,
+            "began": "2026-11-21T17:00:00Z",
+            "request": "6a7b8c9d-0000-4000-8000-000000000000",
+            "description": "Instance forced deletion in progress",
+            "token": { "BoshTaskID": 42 },
+            "stages": [
+                { "name": "errand cleanup-data", "state": "failed", "task": 42, "error": "no host" },
+                { "name": "delete", "state": "running", "task": 43, "steps": [
+                    { "stage": "Deleting instances", "done": 0, "total": 1, "current": "redis-server/0" }
+                ]},
+                { "name": "clean-up", "state": "waiting" },
+            ],
+        });
+        let read: OperationStatus = serde_json::from_value(told.clone()).unwrap();
+        assert_eq!(
+            read.stages[0].name,
+            StageName::Errand("cleanup-data".to_owned())
+        );
+        assert_eq!(serde_json::to_value(&read).unwrap(), told);
+    }
+}

@@ -1,0 +1,66 @@
+//! `GET` and `DELETE /mgmt/v1/orphan_deployments`.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{OperationState, Owner};
+use crate::{
+    ids::{InstanceId, PlanId},
+    kind::OperationKind,
+};
+
+/// A deployment that no service instance of the platform stands behind. What is absent is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrphanDeployment {
+    /// Its name at the Director.
+    pub deployment_name: String,
+    /// The service instance that it was.
+    pub service_instance_id: InstanceId,
+    /// Whose it is: this broker's, or nobody has marked it. Another broker's is not told of.
+    pub owner: Owner,
+    /// How it came about.
+    pub reason: OrphanReason,
+    /// Since when it has been what it is: the begin of what was done with it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// How long ago that was, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_seconds: Option<u64>,
+    /// What was done with it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_operation: Option<OrphanOperation>,
+    /// The plan that it is on, by its marker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<PlanId>,
+}
+
+/// What was done last with an orphan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrphanOperation {
+    /// What; without a marker it is not always known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<OperationKind>,
+    /// How far it is.
+    pub state: OperationState,
+    /// How it is doing, or how it ended, in the words of platform users or of the Director.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// How an orphan came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrphanReason {
+    /// The platform has forgotten an instance that was there.
+    PurgedInPlatform,
+    /// Its creation failed, and the platform has forgotten it.
+    CreateFailed,
+    /// Its deletion failed, and the platform has forgotten it.
+    DeleteFailed,
+    /// It is being deleted.
+    BeingDeleted,
+    /// The platform knows no plan of the offering: perhaps it is no orphan at all.
+    OfferingUnknownToPlatform,
+    /// Nobody remembers.
+    Unknown,
+}

@@ -1,0 +1,67 @@
+//! Why a source did not tell.
+
+use odb_platform::{
+    cloud_controller::{CloudControllerError, SEES_ALL},
+    service_instances_api::ServiceInstancesApiError,
+};
+
+use super::FilterError;
+use crate::code::Code;
+
+/// A source did not tell.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The Cloud Controller.
+    #[error("could not ask the Cloud Controller for the service instances")]
+    CloudController(#[from] CloudControllerError),
+    /// The service instances API.
+    #[error("could not ask the service instances API for the service instances")]
+    ServiceInstancesApi(#[source] ServiceInstancesApiError),
+    /// The service instances API's certificate is signed by somebody unknown.
+    #[error(
+        "could not ask the service instances API for the service instances; is the authority that signed its certificate in \
+         `service_instances_api.root_ca_cert`?"
+    )]
+    UnknownAuthority(#[source] ServiceInstancesApiError),
+    /// The source does not understand what it was asked for.
+    #[error("could not choose among the service instances")]
+    Filter(#[from] FilterError),
+    /// Not all instances are shown to us.
+    #[error(
+        "whom `cf.uaa.authentication` names may not look into all spaces of the Cloud Controller; give one of the rights `{}`",
+        SEES_ALL.join("`, `")
+    )]
+    PartialSight,
+}
+
+impl SourceError {
+    /// The code under which it stands in the log.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::CloudController(_) => Code::CloudController,
+            Self::ServiceInstancesApi(_) | Self::UnknownAuthority(_) => Code::ServiceInstancesApi,
+            Self::Filter(_) => Code::MalformedRequest,
+            Self::PartialSight => Code::InstancesUnknown,
+        }
+    }
+
+    /// The time of the request was used up.
+    pub fn is_out_of_time(&self) -> bool {
+        match self {
+            Self::CloudController(error) => matches!(error, CloudControllerError::OutOfTime { .. }),
+            Self::ServiceInstancesApi(error) | Self::UnknownAuthority(error) => {
+                matches!(error, ServiceInstancesApiError::OutOfTime { .. })
+            }
+            Self::Filter(_) | Self::PartialSight => false,
+        }
+    }
+}
+
+impl From<ServiceInstancesApiError> for SourceError {
+    fn from(error: ServiceInstancesApiError) -> Self {
+        match error {
+            ServiceInstancesApiError::UnknownAuthority { .. } => Self::UnknownAuthority(error),
+            error => Self::ServiceInstancesApi(error),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Who knows the service instances of the offering: the Cloud Controller, or the service instances API.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `cloud_controller`, `instances_api` | the two |
+//! | `selection` | which instances are asked for |
+//! | `entry` | what is told of one |
+//! | `whole_list` | all that a source knows, for whoever acts upon what it does not know |
+//! | `error` | why nothing is told |
+
+mod cloud_controller;
+mod entry;
+mod error;
+mod instances_api;
+mod selection;
+mod whole_list;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::ready,
+};
+
+use futures_util::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
+use odb_platform::{
+    cloud_controller::{OrganizationGuid, PlaceNames},
+    http::Call,
+    service_instances_api::ServiceInstancesApi,
+};
+
+use crate::{
+    ids::{InstanceId, PlanId},
+    offering::Total,
+};
+
+pub use cloud_controller::CloudControllerSource;
+pub use entry::{InstanceEntry, InstanceRecord, RecordStanding};
+pub use error::SourceError;
+pub use selection::{FilterError, Selection};
+pub use whole_list::{OfferingKnowledge, WholeList};
+
+/// How many instances are looked up at the same time.
+const LOOKS_AT_ONCE: usize = 8;
+
+/// Who knows the service instances of the offering. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum InstanceSource {
+    /// The Cloud Controller.
+    CloudController(CloudControllerSource),
+    /// The service instances API.
+    ServiceInstancesApi(ServiceInstancesApi),
+}
+
+/// Whom different questions are put to (`spec/contracts/errands.md` §4.8).
+#[derive(Clone, Debug, Default)]
+pub struct InstanceSources {
+    /// Who is asked how many instances there are: the Cloud Controller; where there is none, the service instances API.
+    pub counts: Option<InstanceSource>,
+    /// Who is asked which instances there are: the service instances API; where there is none, the Cloud Controller.
+    pub lists: Option<InstanceSource>,
+}
+
+/// Service instances, one by one. What comes before an error is not all there is.
+pub type EntryStream = BoxStream<'static, Result<InstanceEntry, SourceError>>;
+
+impl InstanceSource {
+    /// What the parameters of an operator's request choose: at the Cloud Controller `cf_org` and `cf_space`, both of them
+    /// (nothing is chosen if one is not there); the service instances API gets all of them. Each name stands once.
+    pub async fn select(
+        &self,
+        call: &Call,
+        parameters: Vec<(String, String)>,
+    ) -> Result<Option<Selection>, SourceError> {
+        match self {
+            Self::CloudController(source) => source.select(call, &parameters).await,
+            Self::ServiceInstancesApi(_) => Ok(Some(Selection {
+                parameters,
+                ..Selection::all()
+            })),
+        }
+    }
+
+    /// The instances of the offering's plans, those of retired plans included, each once. What is held at a time are some
+    /// pages of the source's list. Nothing is asked before the stream is.
+    ///
+    /// An error means that the list is not whole, whatever has come before it.
+    pub fn entries(&self, call: &Call, selection: Selection) -> EntryStream {
+        match self {
+            Self::CloudController(source) => source.entries(call, selection),
+            Self::ServiceInstancesApi(api) => instances_api::entries(api, call, selection),
+        }
+    }
+
+    /// The ids of the offering's plans that the source knows, those of retired plans included; the service instances API
+    /// knows those that instances are on. Safe to repeat.
+    pub async fn plans(&self, call: &Call) -> Result<BTreeSet<PlanId>, SourceError> {
+        match self {
+            Self::CloudController(source) => source.plans(call).await,
+            Self::ServiceInstancesApi(api) => {
+                let by_plan = instances_api::by_plan(api, call).await?;
+                Ok(by_plan.into_keys().collect())
+            }
+        }
+    }
+
+    /// The organizations that are meant by these, names or guids; what is no organization may be among them. The service
+    /// instances API knows none. Safe to repeat.
+    pub async fn organizations(
+        &self,
+        call: &Call,
+        meant: &BTreeSet<String>,
+    ) -> Result<Vec<OrganizationGuid>, SourceError> {
+        match self {
+            Self::CloudController(source) => source.organizations(call, meant).await,
+            Self::ServiceInstancesApi(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Those of a few instances that are of the offering and that the source knows, in the order of their ids, with the names
+    /// of their places.
+    pub fn few(&self, call: &Call, instances: Vec<InstanceId>) -> EntryStream {
+        match self {
+            Self::CloudController(source) => {
+                let (source, call) = (source.clone(), call.clone());
+                let found = stream::iter(instances).map(move |instance| {
+                    let (source, call) = (source.clone(), call.clone());
+                    async move { source.find(&call, &instance, PlaceNames::Told).await }
+                });
+                let found = found.buffered(LOOKS_AT_ONCE);
+                found.try_filter_map(|found| ready(Ok(found))).boxed()
+            }
+            // It has nothing but its list.
+            Self::ServiceInstancesApi(api) => instances_api::entries(api, call, Selection::all())
+                .try_filter(move |entry| ready(instances.contains(&entry.instance)))
+                .boxed(),
+        }
+    }
+
+    /// An instance of the offering, if the source knows it. Safe to repeat.
+    pub async fn find(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        names: PlaceNames,
+    ) -> Result<Option<InstanceEntry>, SourceError> {
+        match self {
+            Self::CloudController(source) => source.find(call, instance, names).await,
+            Self::ServiceInstancesApi(api) => Ok(instances_api::find(api, call, instance).await?),
+        }
+    }
+
+    /// The instances of the offering's plans, those of retired plans included, as quotas see them. Safe to repeat.
+    pub async fn records(&self, call: &Call) -> Result<Vec<InstanceRecord>, SourceError> {
+        let entries = match self {
+            Self::CloudController(source) => source.all(call).await?,
+            Self::ServiceInstancesApi(api) => instances_api::all(api, call).await?,
+        };
+        Ok(entries.into_iter().map(InstanceRecord::from).collect())
+    }
+
+    /// How many instances there are. Safe to repeat.
+    pub async fn totals(
+        &self,
+        call: &Call,
+        totals: &BTreeSet<Total>,
+    ) -> Result<BTreeMap<Total, u64>, SourceError> {
+        match self {
+            Self::CloudController(source) => source.totals(call, totals).await,
+            Self::ServiceInstancesApi(api) => {
+                let by_plan = instances_api::by_plan(api, call).await?;
+                let count = |total: &Total| match total {
+                    Total::OfPlan(plan) => by_plan.get(plan).copied().unwrap_or(0),
+                    Total::OfAll => by_plan.values().sum(),
+                };
+                let counted = totals.iter().map(|total| (total.clone(), count(total)));
+                Ok(counted.collect())
+            }
+        }
+    }
+
+    /// How many instances each plan has, retired plans included. Nothing if the Cloud Controller knows no plan of the
+    /// offering, as before the broker is registered. Safe to repeat.
+    pub async fn by_plan(&self, call: &Call) -> Result<Option<BTreeMap<PlanId, u64>>, SourceError> {
+        match self {
+            Self::CloudController(source) => source.by_plan(call).await,
+            Self::ServiceInstancesApi(api) => Ok(Some(instances_api::by_plan(api, call).await?)),
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! Orphans: deployments that no service instance of the platform stands behind (`spec/contracts/broker-behaviour.md` §6 and
+//! §9.42). To take a healthy instance for one is worse than to miss one: where anything is not known, nothing is told.
+
+use std::collections::BTreeSet;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use odb_adapter_sdk::protocol::RequestParameters;
+use odb_platform::http::Call;
+use serde_json::{Map, json};
+
+use super::{
+    Deprovisioned, LockTimeout, OfferingKnowledge, Operations, RequestContext, SourceError,
+};
+use crate::{
+    bosh::{Attribution, Deleted, Fault, Insistence, LatestOperation, Marking, Order, Origin},
+    code::Code,
+    ids::{InstanceId, PlanId},
+    kind::OperationKind,
+    management::{OperationState, OrphanReason, Owner},
+};
+
+/// How many orphans are looked at more closely at the same time.
+const LOOKS_AT_ONCE: usize = 8;
+
+/// How much is told of each orphan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What is known without asking for each of them: enough to name them.
+    Names,
+    /// What was done last with each, too, as long as there is time to ask.
+    All,
+}
+
+/// A deployment of which the platform does not know.
+struct Suspect {
+    instance: InstanceId,
+    /// What its marker tells.
+    mark: Option<Attribution>,
+    /// What was done with it last, as far as that is known by now.
+    latest: LatestOperation,
+}
+
+/// A deployment that no service instance of the platform stands behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orphan {
+    /// The service instance that it was.
+    pub instance: InstanceId,
+    /// Whose it is; those of other brokers are not told of.
+    pub owner: Owner,
+    /// How it came about.
+    pub reason: OrphanReason,
+    /// The plan that it is on, by its marker.
+    pub plan: Option<PlanId>,
+    /// What was done with it last.
+    pub latest: LatestOperation,
+}
+
+/// An orphan that is to go.
+#[derive(Clone, Debug)]
+pub struct OrphanDeletion {
+    /// The service instance that it was.
+    pub instance: InstanceId,
+    /// Whether it may be one that nobody has marked.
+    pub unmarked: Unmarked,
+    /// The plan that it is on, by name or id, where no marker tells it.
+    pub plan: Option<String>,
+    /// What if the platform knows no plan of the offering.
+    pub unknown_offering: UnknownOffering,
+    /// Whether to go on after failures.
+    pub insistence: Insistence,
+}
+
+/// What becomes of deployments that nobody has marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmarked {
+    /// They stay.
+    Stay,
+    /// They are deleted like those that this broker has marked.
+    Go,
+}
+
+/// What it means that the platform knows no plan of the offering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownOffering {
+    /// Something is wrong: nothing is deleted.
+    IsWrong,
+    /// It has been given up.
+    IsGone,
+}
+
+/// Why it is not told which deployments are orphans.
+#[derive(Debug, thiserror::Error)]
+pub enum OrphansError {
+    /// There is nobody to ask.
+    #[error(
+        "nobody is configured who knows the service instances: neither `cf` nor `service_instances_api`"
+    )]
+    NobodyKnows,
+    /// Who knows them does not tell, or not of all.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// What is deployed is not known.
+    #[error(transparent)]
+    Instance(#[from] Fault),
+}
+
+/// Why an orphan is not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteOrphanError {
+    /// Another request on the instance took too long.
+    #[error(transparent)]
+    Lock(#[from] LockTimeout),
+    /// It is not known whether it is one.
+    #[error(transparent)]
+    NotKnown(#[from] OrphansError),
+    /// It is none.
+    #[error("the platform knows service instance `{0}`: its deployment is no orphan")]
+    NoOrphan(InstanceId),
+    /// Nobody has marked it.
+    #[error(
+        "nobody has marked the deployment of service instance `{0}`, which may be another broker's"
+    )]
+    Unmarked(InstanceId),
+    /// Nobody has marked it, as far as can be seen.
+    #[error(
+        "markers cannot be read, so that it is not known whether another broker has marked the deployment of service instance \
+         `{0}`"
+    )]
+    MarksUnreadable(InstanceId),
+    /// Nobody knows which errands come first.
+    #[error(
+        "nobody knows the plan of the unmarked deployment of service instance `{0}`, and plans of the offering have pre-delete \
+         errands"
+    )]
+    PlanUnknown(InstanceId),
+    /// The offering has no such plan.
+    #[error("the offering has no plan `{0}`")]
+    NoSuchPlan(String),
+    /// Somebody else has marked it.
+    #[error("the deployment of service instance `{0}` is marked as another offering's")]
+    OfAnother(InstanceId),
+    /// The platform does not know the offering.
+    #[error(
+        "the platform knows no plan of this offering: the broker is not registered there, or the configuration names another \
+         foundation"
+    )]
+    OfferingUnknown,
+    /// The deletion could not be begun.
+    #[error(transparent)]
+    Instance(#[from] Fault),
+}
+
+impl OrphansError {
+    /// The code under which it stands in the log.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::NobodyKnows => Code::NoInstanceSource,
+            Self::Source(error) => error.code(),
+            Self::Instance(_) => Code::Director,
+        }
+    }
+
+    /// The time of the request was used up.
+    pub fn is_out_of_time(&self) -> bool {
+        match self {
+            Self::NobodyKnows => false,
+            Self::Source(error) => error.is_out_of_time(),
+            Self::Instance(fault) => fault.is_out_of_time(),
+        }
+    }
+}
+
+impl Operations {
+    /// The deployments that no service instance stands behind, by the ids of the instances that they were.
+    ///
+    /// What is there is read before who knows it: an instance that is ordered in between is known, or not there yet.
+    #[tracing::instrument(name = "orphans", skip_all)]
+    pub async fn orphans(
+        &self,
+        request_context: RequestContext,
+        detail: Detail,
+    ) -> Result<Vec<Orphan>, OrphansError> {
+        let call = &request_context.call();
+        let source = self.lists().ok_or(OrphansError::NobodyKnows)?;
+        let deployed = self.instances.deployed_instances(call).await?;
+        let mut marks = self.instances.attributions(call).await?;
+        let list = source.whole_list(call).await?;
+        let unknown: BTreeSet<InstanceId> = deployed
+            .into_iter()
+            .filter(|instance| {
+                !list.instances.contains(instance) && !is_of_another(marks.get(instance))
+            })
+            .collect();
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = source.known_by_id(call, &unknown).await?;
+        let in_progress = self.instances.in_progress(call).await?;
+        let suspects = unknown.difference(&known).map(|instance| {
+            let mark = marks.remove(instance);
+            Suspect {
+                instance: instance.clone(),
+                latest: self
+                    .instances
+                    .latest_known(instance, mark.as_ref(), &in_progress),
+                mark,
+            }
+        });
+        let mut suspects: Vec<Suspect> = suspects.collect();
+        if detail == Detail::All {
+            suspects = self.look_closely(call, suspects).await?;
+        }
+        let orphans: Vec<Orphan> = suspects
+            .into_iter()
+            .filter_map(|suspect| orphan(suspect, list.offering))
+            .collect();
+        if orphans.is_empty() {
+            return Ok(orphans);
+        }
+        // What was deleted while all this was read is gone.
+        let still_there = self.instances.deployed_instances(call).await?;
+        Ok(orphans
+            .into_iter()
+            .filter(|orphan| still_there.contains(&orphan.instance))
+            .collect())
+    }
+
+    /// Deletes an orphan as a deprovision would, if it is one at this moment.
+    #[tracing::instrument(name = "delete orphan", skip_all)]
+    pub async fn delete_orphan(
+        &self,
+        request_context: RequestContext,
+        deletion: OrphanDeletion,
+    ) -> Result<Deprovisioned, DeleteOrphanError> {
+        let named_plan = match deletion.plan {
+            Some(named) => match self.plan_named(&named) {
+                Some(plan) => Some(plan),
+                None => return Err(DeleteOrphanError::NoSuchPlan(named)),
+            },
+            None => None,
+        };
+        let instance = deletion.instance;
+        let _turn = self
+            .locks
+            .acquire(&instance, request_context.deadline)
+            .await?;
+        let call = &request_context.call();
+        let source = self.lists().ok_or(OrphansError::NobodyKnows)?;
+        let (is_known, offering) = source
+            .knows(call, &instance)
+            .await
+            .map_err(OrphansError::Source)?;
+        if is_known {
+            return Err(DeleteOrphanError::NoOrphan(instance));
+        }
+        let marking = self.instances.marking(call, &instance).await?;
+        let is_deployed = self.instances.is_deployed(call, &instance).await?;
+        let mark = marking.attribution();
+        let owner = mark.map_or(Owner::Unknown, |mark| mark.owner);
+        let marked_plan = mark.and_then(|mark| mark.plan.clone());
+        let (plan, origin) = match owner {
+            Owner::AnotherBroker => return Err(DeleteOrphanError::OfAnother(instance)),
+            Owner::ThisBroker => (marked_plan, Origin::Platform),
+            Owner::Unknown if mark.is_none() && !is_deployed => {
+                return Ok(Deprovisioned::WasAbsent);
+            }
+            Owner::Unknown if deletion.unmarked == Unmarked::Stay => {
+                return Err(DeleteOrphanError::Unmarked(instance));
+            }
+            Owner::Unknown if matches!(marking, Marking::Unreadable) => {
+                return Err(DeleteOrphanError::MarksUnreadable(instance));
+            }
+            Owner::Unknown => (named_plan.or(marked_plan), Origin::Unmarked),
+        };
+        if offering == OfferingKnowledge::Unknown
+            && deletion.unknown_offering == UnknownOffering::IsWrong
+        {
+            return Err(DeleteOrphanError::OfferingUnknown);
+        }
+        if plan.is_none() && deletion.insistence == Insistence::Careful && self.may_have_errands() {
+            return Err(DeleteOrphanError::PlanUnknown(instance));
+        }
+        let latest = self
+            .instances
+            .latest_operation(call, &instance, mark)
+            .await?;
+        // A creation would be cut short by a delete: it may be one of which the platform does not know yet.
+        if latest.is_in_progress() && !latest.deletes() {
+            return Err(DeleteOrphanError::Instance(Fault::Busy));
+        }
+        let order = Order {
+            instance,
+            identity: json!({ "service_id": self.offering.id, "plan_id": plan }),
+            plan: plan.unwrap_or_else(PlanId::unknown),
+            parameters: RequestParameters::from_fields(Map::new()),
+            request: request_context.request,
+            deadline: request_context.deadline,
+        };
+        let deleted = self
+            .instances
+            .delete(&order, deletion.insistence, origin)
+            .await?;
+        Ok(match deleted {
+            Deleted::Started(started) => Deprovisioned::Started(started),
+            Deleted::WasAbsent => Deprovisioned::WasAbsent,
+        })
+    }
+
+    /// The plan of this name or id.
+    fn plan_named(&self, named: &str) -> Option<PlanId> {
+        let mut plans = self.offering.plans.iter();
+        let found = plans.find(|plan| plan.id.as_str() == named || plan.name == named);
+        found.map(|plan| plan.id.clone())
+    }
+
+    /// Whether there is a plan whose instances are not deleted before something is run on them.
+    fn may_have_errands(&self) -> bool {
+        let mut plans = self.offering.plans.iter();
+        plans.any(|plan| !plan.lifecycle_errands.pre_delete.is_empty())
+    }
+
+    /// Asks the Director for what nobody remembers, one by one. When half of the time is used up, the rest stays unknown.
+    async fn look_closely(
+        &self,
+        call: &Call,
+        suspects: Vec<Suspect>,
+    ) -> Result<Vec<Suspect>, Fault> {
+        let half = call.deadline.remaining() / 2;
+        let call = &Call {
+            deadline: call.deadline.within(half),
+            ..call.clone()
+        };
+        let look = async |suspect: Suspect| {
+            if suspect.latest.state.is_some() || call.deadline.has_passed() {
+                return Ok(suspect);
+            }
+            let mark = suspect.mark.as_ref();
+            let looked = self
+                .instances
+                .latest_operation(call, &suspect.instance, mark);
+            match looked.await {
+                Ok(latest) => Ok(Suspect { latest, ..suspect }),
+                Err(_) if call.deadline.has_passed() => Ok(suspect),
+                Err(fault) => Err(fault),
+            }
+        };
+        stream::iter(suspects.into_iter().map(look))
+            .buffered(LOOKS_AT_ONCE)
+            .try_collect()
+            .await
+    }
+}
+
+/// Judges a deployment of which the platform does not know. One that is being made or changed is none: perhaps the platform
+/// has not heard of it yet.
+fn orphan(suspect: Suspect, offering: OfferingKnowledge) -> Option<Orphan> {
+    let Suspect {
+        instance,
+        mark,
+        latest,
+    } = suspect;
+    let mark = mark.as_ref();
+    if is_of_another(mark) {
+        return None;
+    }
+    let owner = mark.map_or(Owner::Unknown, |mark| mark.owner);
+    let plan = mark.and_then(|mark| mark.plan.clone());
+    if latest.is_in_progress() && !latest.deletes() {
+        return None;
+    }
+    let reason = if offering == OfferingKnowledge::Unknown {
+        OrphanReason::OfferingUnknownToPlatform
+    } else if latest.is_in_progress() {
+        OrphanReason::BeingDeleted
+    } else if owner == Owner::ThisBroker {
+        reason_of_ours(&latest)
+    } else {
+        OrphanReason::Unknown
+    };
+    Some(Orphan {
+        instance,
+        owner,
+        reason,
+        plan,
+        latest,
+    })
+}
+
+fn is_of_another(mark: Option<&Attribution>) -> bool {
+    mark.is_some_and(|mark| mark.owner == Owner::AnotherBroker)
+}
+
+/// What the marker of an instance that is at rest tells.
+fn reason_of_ours(latest: &LatestOperation) -> OrphanReason {
+    match (latest.kind, latest.state) {
+        (Some(OperationKind::Create), Some(OperationState::Failed)) => OrphanReason::CreateFailed,
+        (Some(kind), Some(OperationState::Failed)) if kind.deletes() => OrphanReason::DeleteFailed,
+        (Some(_), Some(_)) => OrphanReason::PurgedInPlatform,
+        (None, _) | (_, None) => OrphanReason::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latest(kind: Option<OperationKind>, state: OperationState) -> LatestOperation {
+        LatestOperation {
+            kind,
+            state: Some(state),
+            ..LatestOperation::default()
+        }
+    }
+
+    fn judge(mark: Option<&Attribution>, latest: LatestOperation) -> Option<(Owner, OrphanReason)> {
+        let instance = InstanceId::try_from("one".to_owned()).unwrap();
+        let suspect = Suspect {
+            instance,
+            mark: mark.cloned(),
+            latest,
+        };
+        orphan(suspect, OfferingKnowledge::Known).map(|orphan| (orphan.owner, orphan.reason))
+    }
+
+    #[test]
+    fn what_another_broker_has_marked_is_never_an_orphan() {
+        let foreign = Attribution::of(Owner::AnotherBroker);
+        for state in [
+            OperationState::InProgress,
+            OperationState::Succeeded,
+            OperationState::Failed,
+        ] {
+            for kind in OperationKind::ALL {
+                assert_eq!(judge(Some(&foreign), latest(Some(*kind), state)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_being_made_or_changed_is_no_orphan_and_what_is_being_deleted_is_one() {
+        for kind in OperationKind::ALL {
+            let found = judge(None, latest(Some(*kind), OperationState::InProgress));
+            assert_eq!(found.is_some(), kind.deletes(), "{kind}");
+        }
+        // The Director's task does not say whether it makes or changes.
+        assert_eq!(judge(None, latest(None, OperationState::InProgress)), None);
+    }
+
+    #[test]
+    fn nobody_knows_how_an_unmarked_one_came_about() {
+        for latest in [
+            LatestOperation::default(),
+            latest(None, OperationState::Failed),
+            latest(Some(OperationKind::Delete), OperationState::Failed),
+        ] {
+            assert_eq!(
+                judge(None, latest.clone()),
+                Some((Owner::Unknown, OrphanReason::Unknown))
+            );
+            assert_eq!(
+                judge(Some(&Attribution::of(Owner::Unknown)), latest),
+                Some((Owner::Unknown, OrphanReason::Unknown))
+            );
+        }
+    }
+
+    #[test]
+    fn an_offering_that_the_platform_does_not_know_comes_before_every_other_reason() {
+        let instance = InstanceId::try_from("one".to_owned()).unwrap();
+        let failed = latest(Some(OperationKind::Delete), OperationState::Failed);
+        let suspect = Suspect {
+            instance,
+            mark: None,
+            latest: failed,
+        };
+        let found = orphan(suspect, OfferingKnowledge::Unknown).unwrap();
+        assert_eq!(found.reason, OrphanReason::OfferingUnknownToPlatform);
+    }
+}
