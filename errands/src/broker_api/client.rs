@@ -1,0 +1,212 @@
+//! How requests to the broker are sent and its answers sorted.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use odb_platform::http::{
+    Answer, Call, HttpClient, Limits, Method, Repeat, Request, UnreadableAnswer, Url, address,
+    basic_authorization, cut,
+    header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
+};
+use on_demand_broker::config::errands;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{BrokerApiError, BrokerApiSetUpError, error::RefusalCode};
+use crate::{Talk, trust};
+
+const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
+
+/// What a request takes at most where the operator sets no limit.
+const NO_LIMIT: Duration = Duration::from_hours(1);
+
+/// A list of a hundred thousand instances is shorter, in bytes.
+const LONGEST_ANSWER: usize = 64 << 20;
+
+/// The broker. Cheap to clone; clones share connections.
+///
+/// What only reads is tried up to six times, anything else only as long as no connection has come about.
+#[derive(Clone)]
+pub struct BrokerApi(Arc<Inner>);
+
+struct Inner {
+    http: HttpClient,
+    server: Url,
+    authorization: HeaderValue,
+    patience: Duration,
+    /// For what is answered at once, by whatever the broker works on.
+    short_patience: Duration,
+}
+
+impl BrokerApi {
+    /// How long an answer may take for errands that are not told.
+    pub const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// The broker of a configuration. Nothing is sent yet. `timeout` is for each attempt at a request; without, there is no
+    /// limit that matters.
+    pub fn connect(
+        config: &errands::BrokerApi,
+        timeout: Option<Duration>,
+        talk: &Talk,
+    ) -> Result<Self, BrokerApiSetUpError> {
+        let trust = trust::of_a_server(
+            config.ca_cert.as_deref(),
+            config.verification,
+            "broker_api.tls.ca_cert",
+            "the broker",
+            talk,
+        )?;
+        let limits = Limits {
+            attempt: timeout.unwrap_or(NO_LIMIT),
+            answer: LONGEST_ANSWER,
+            attempts: 6,
+            first_pause: Duration::from_millis(100),
+            longest_pause: Duration::from_secs(1),
+            ..Limits::default()
+        };
+        let url = config.url.as_written().trim().trim_end_matches('/');
+        let patience = (limits.attempt + limits.longest_pause * 2).saturating_mul(6);
+        Ok(Self(Arc::new(Inner {
+            patience,
+            // No limit is meant for long work, not for an answer that gets lost.
+            short_patience: timeout.map_or(Self::USUAL_TIMEOUT, |_| patience),
+            http: HttpClient::new(&trust, limits).map_err(BrokerApiSetUpError::Client)?,
+            server: address::server(url).map_err(BrokerApiSetUpError::Client)?,
+            authorization: basic_authorization(&config.username, &config.password)
+                .map_err(BrokerApiSetUpError::Credentials)?,
+        })))
+    }
+
+    /// `GET` of a path, given in segments, which are encoded as the query is.
+    pub async fn get<T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, BrokerApiError> {
+        let request = self.request(Method::GET, segments, query);
+        self.understood(&request, &self.send(&request).await?)
+    }
+
+    /// `GET` of what takes no time worth mentioning, such as a look at one instance: it is limited also where nothing else is.
+    pub async fn look_up<T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, BrokerApiError> {
+        let request = self.request(Method::GET, segments, query);
+        let call = Call::within(self.0.short_patience);
+        self.understood(&request, &self.send_within(&call, &request).await?)
+    }
+
+    /// `POST` of JSON.
+    pub async fn post<B: Serialize, T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        body: &B,
+    ) -> Result<T, BrokerApiError> {
+        let request = json(self.request(Method::POST, segments, &[]), body);
+        self.understood(&request, &self.send(&request).await?)
+    }
+
+    /// `PATCH` with JSON.
+    pub async fn patch<B: Serialize, T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        body: &B,
+    ) -> Result<T, BrokerApiError> {
+        let request = json(self.request(Method::PATCH, segments, &[]), body);
+        self.understood(&request, &self.send(&request).await?)
+    }
+
+    /// `DELETE`.
+    pub async fn delete<T: DeserializeOwned>(
+        &self,
+        segments: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<T, BrokerApiError> {
+        let request = self.request(Method::DELETE, segments, query);
+        self.understood(&request, &self.send(&request).await?)
+    }
+
+    /// A request that is authenticated and not sent yet. It is repeated only if it reads.
+    pub fn request(&self, method: Method, segments: &[&str], query: &[(&str, &str)]) -> Request {
+        let repeat = if method == Method::GET {
+            Repeat::WhenTransient
+        } else {
+            Repeat::WhileUnsent
+        };
+        Request::new(method, address::on(&self.0.server, segments, query), repeat)
+            .header(ACCEPT, HeaderValue::from_static("application/json"))
+            .header(API_VERSION, HeaderValue::from_static("2.13"))
+            .header(AUTHORIZATION, self.0.authorization.clone())
+    }
+
+    /// Sends a request; an answer of any status is one.
+    pub async fn send(&self, request: &Request) -> Result<Answer, BrokerApiError> {
+        let call = Call::within(self.0.patience);
+        self.send_within(&call, request).await
+    }
+
+    async fn send_within(&self, call: &Call, request: &Request) -> Result<Answer, BrokerApiError> {
+        let answer = self.0.http.send(call, request).await;
+        answer.map_err(|source| BrokerApiError::NoAnswer {
+            method: request.method().clone(),
+            path: request.path().to_owned(),
+            source,
+        })
+    }
+
+    /// The JSON of an answer that is a success. An empty body is read as `null`.
+    pub fn understood<T: DeserializeOwned>(
+        &self,
+        request: &Request,
+        answer: &Answer,
+    ) -> Result<T, BrokerApiError> {
+        if !answer.status().is_success() {
+            return Err(refused(request, answer));
+        }
+        let read = if answer.bytes().is_empty() {
+            serde_json::from_str("null").map_err(UnreadableAnswer::from)
+        } else {
+            answer.json()
+        };
+        read.map_err(|source| BrokerApiError::NotUnderstood {
+            method: request.method().clone(),
+            path: request.path().to_owned(),
+            source,
+        })
+    }
+}
+
+impl fmt::Debug for BrokerApi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BrokerApi")
+            .field("server", &self.0.server.as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A refusal, with what the broker says of it.
+pub(super) fn refused(request: &Request, answer: &Answer) -> BrokerApiError {
+    let said: Refusal = answer.json().unwrap_or_default();
+    BrokerApiError::Refused {
+        method: request.method().clone(),
+        path: request.path().to_owned(),
+        status: answer.status(),
+        description: match said.description {
+            Some(description) => cut(&description),
+            None => answer.error_text(),
+        },
+        code: said.code.map(RefusalCode::from),
+    }
+}
+
+pub(super) fn json<B: Serialize>(request: Request, body: &B) -> Request {
+    let body =
+        serde_json::to_vec(body).expect("what is sent has text for keys, and nothing fails in it");
+    request.body("application/json", body)
+}
+
+#[derive(Default, Deserialize)]
+struct Refusal {
+    description: Option<String>,
+    code: Option<String>,
+}

@@ -1,0 +1,99 @@
+//! The lists of instances and orphans.
+
+use odb_platform::http::{Method, StatusCode, UnreadableAnswer};
+use on_demand_broker::ids::{InstanceId, PlanId};
+use serde::{Deserialize, Serialize};
+
+use super::{BrokerApi, BrokerApiError};
+
+/// A service instance, as `GET /mgmt/service_instances` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ListedInstance {
+    /// Which one.
+    #[serde(rename = "service_instance_id")]
+    pub instance: InstanceId,
+    /// Its plan's id in the catalog.
+    #[serde(rename = "plan_id")]
+    pub plan: PlanId,
+    /// Its space, where that is known.
+    #[serde(rename = "space_guid", default)]
+    pub space: Option<String>,
+}
+
+/// A deployment without an instance, as `GET /mgmt/orphan_deployments` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct ListedOrphan {
+    /// Its name.
+    pub deployment_name: String,
+}
+
+/// There is no list, in the words of the Go errands.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    /// The broker said no.
+    #[error("failed to get service instances with status code: {}", status.as_u16())]
+    Refused {
+        /// The answer's status.
+        status: StatusCode,
+        /// What else is known of it.
+        #[source]
+        source: BrokerApiError,
+    },
+    /// What came is no list.
+    #[error("failed to decode the list of service instances")]
+    NotUnderstood(#[source] UnreadableAnswer),
+    /// Nothing came.
+    #[error(transparent)]
+    NoAnswer(BrokerApiError),
+}
+
+impl BrokerApi {
+    /// All instances, or those that a filter selects; its names and values are the broker's affair.
+    pub async fn list(
+        &self,
+        filter: &[(String, String)],
+    ) -> Result<Vec<ListedInstance>, ListError> {
+        let filter: Vec<(&str, &str)> = filter
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let path = ["mgmt", "service_instances"];
+        let listed: Result<Option<Vec<ListedInstance>>, _> = self.get(&path, &filter).await;
+        // What a Go server makes of a list without members is `null`.
+        listed
+            .map(Option::unwrap_or_default)
+            .map_err(|error| match error {
+                BrokerApiError::Refused { status, .. } => ListError::Refused {
+                    status,
+                    source: error,
+                },
+                BrokerApiError::NotUnderstood { source, .. } => ListError::NotUnderstood(source),
+                BrokerApiError::NoAnswer { .. } => ListError::NoAnswer(error),
+            })
+    }
+
+    /// All deployments without an instance; `None` where the broker says `null`.
+    pub async fn orphans(&self) -> Result<Option<Vec<ListedOrphan>>, BrokerApiError> {
+        self.get(&["mgmt", "orphan_deployments"], &[]).await
+    }
+
+    /// What `GET /mgmt/metrics` answers, as it is.
+    pub async fn metrics(&self) -> Result<Metrics, BrokerApiError> {
+        let request = self.request(Method::GET, &["mgmt", "metrics"], &[]);
+        let answer = self.send(&request).await?;
+        // Held against its shape, and handed on as it is.
+        let _: Vec<serde_json::Value> = self.understood(&request, &answer)?;
+        Ok(Metrics(answer.text()))
+    }
+}
+
+/// A JSON array, as the broker has written it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metrics(String);
+
+impl Metrics {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}

@@ -1,0 +1,274 @@
+//! Upgrade or recreate one instance, and see what becomes of it (`spec/contracts/errands.md` §4.4).
+
+use std::fmt;
+
+use odb_platform::http::{Answer, Method, StatusCode, UnreadableAnswer, cut};
+use on_demand_broker::ids::{InstanceId, PlanId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{BrokerApi, BrokerApiError, client};
+
+/// What is done to every instance of a fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FleetOperation {
+    /// It is deployed as its plan is offered today.
+    Upgrade,
+    /// Its VMs are made anew.
+    Recreate,
+}
+
+/// What became of the wish to operate on an instance.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Triggered {
+    /// It is being worked on; ask with this how that goes.
+    Accepted(OperationData),
+    /// There is nothing to do.
+    UpToDate,
+    /// The platform does not know the instance any more.
+    NotFound,
+    /// The instance has no deployment.
+    DeploymentMissing,
+    /// Another operation is in progress.
+    Busy,
+}
+
+/// What the broker wants to be told when it is asked how an operation goes. It travels as it came, with keys that are not
+/// known here.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct OperationData(serde_json::Map<String, Value>);
+
+/// How an operation goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastOperation {
+    /// Whether it is over.
+    pub state: OperationState,
+    /// What the broker says of it; may be empty.
+    pub description: String,
+}
+
+/// Whether an operation is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationState {
+    /// It is not.
+    InProgress,
+    /// It is, and all is well.
+    Succeeded,
+    /// It is, and nothing is well.
+    Failed,
+}
+
+/// An operation could not be begun.
+#[derive(Debug, thiserror::Error)]
+#[error("operation type: {operation} failed for service instance {instance}")]
+pub struct TriggerError {
+    /// What was to be done.
+    pub operation: FleetOperation,
+    /// To which instance.
+    pub instance: InstanceId,
+    /// Why it is not.
+    #[source]
+    pub fault: TriggerFault,
+}
+
+/// Why an operation could not be begun, in the words of the Go errands.
+#[derive(Debug, thiserror::Error)]
+pub enum TriggerFault {
+    /// The broker says why.
+    #[error("unexpected status code: 500. description: {description}")]
+    Described {
+        /// What it says.
+        description: String,
+    },
+    /// The broker says something.
+    #[error("unexpected status code: 500. cannot parse upgrade response: '{body}'")]
+    Undescribed {
+        /// The start of it.
+        body: String,
+    },
+    /// An answer that means nothing here.
+    #[error("unexpected status code: {}. body: {body}", status.as_u16())]
+    Unexpected {
+        /// Its status.
+        status: StatusCode,
+        /// The start of its body.
+        body: String,
+    },
+    /// It was begun, and nobody can ask how it goes.
+    #[error("cannot parse upgrade response")]
+    NotUnderstood(#[source] UnreadableAnswer),
+    /// No answer came.
+    #[error(transparent)]
+    NoAnswer(BrokerApiError),
+}
+
+/// How an operation goes could not be learned.
+#[derive(Debug, thiserror::Error)]
+pub enum LastOperationError {
+    /// The broker told of no state that is known.
+    #[error("unknown state from last operation: {state}")]
+    UnknownState {
+        /// What it told.
+        state: String,
+    },
+    /// The broker said no, or nothing.
+    #[error("error getting last operation")]
+    Asking(#[from] BrokerApiError),
+}
+
+impl BrokerApi {
+    /// Has an instance operated on. It is of that plan, and in that space if one is known.
+    pub async fn operate(
+        &self,
+        operation: FleetOperation,
+        instance: &InstanceId,
+        plan: &PlanId,
+        space: Option<&str>,
+    ) -> Result<Triggered, TriggerError> {
+        let path = ["mgmt", "service_instances", instance.as_str()];
+        let query = [("operation_type", operation.name())];
+        let body = json!({
+            "plan_id": plan.as_str(),
+            "context": { "space_guid": space.unwrap_or_default() },
+        });
+        let request = client::json(self.request(Method::PATCH, &path, &query), &body);
+        let answer = self.send(&request).await.map_err(TriggerFault::NoAnswer);
+        let triggered = answer.and_then(|answer| triggered(&answer));
+        triggered.map_err(|fault| TriggerError {
+            operation,
+            instance: instance.clone(),
+            fault,
+        })
+    }
+
+    /// Asks how an operation goes. This is also what has a Go broker start the next lifecycle errand.
+    pub async fn last_operation(
+        &self,
+        instance: &InstanceId,
+        operation: &OperationData,
+    ) -> Result<LastOperation, LastOperationError> {
+        let path = [
+            "v2",
+            "service_instances",
+            instance.as_str(),
+            "last_operation",
+        ];
+        let operation = operation.to_string();
+        let told: Told = self.look_up(&path, &[("operation", &operation)]).await?;
+        let state = match told.state.as_str() {
+            "in progress" => OperationState::InProgress,
+            "succeeded" => OperationState::Succeeded,
+            "failed" => OperationState::Failed,
+            _ => {
+                let state = cut(&told.state);
+                return Err(LastOperationError::UnknownState { state });
+            }
+        };
+        Ok(LastOperation {
+            state,
+            description: told.description.unwrap_or_default(),
+        })
+    }
+}
+
+fn triggered(answer: &Answer) -> Result<Triggered, TriggerFault> {
+    match answer.status() {
+        StatusCode::ACCEPTED => answer
+            .json()
+            .map(Triggered::Accepted)
+            .map_err(TriggerFault::NotUnderstood),
+        StatusCode::NO_CONTENT => Ok(Triggered::UpToDate),
+        StatusCode::NOT_FOUND => Ok(Triggered::NotFound),
+        StatusCode::GONE => Ok(Triggered::DeploymentMissing),
+        StatusCode::CONFLICT => Ok(Triggered::Busy),
+        StatusCode::INTERNAL_SERVER_ERROR => Err(match answer.json::<Complaint>() {
+            Ok(said) => TriggerFault::Described {
+                description: cut(&said.description),
+            },
+            Err(_) => TriggerFault::Undescribed {
+                body: answer.error_text(),
+            },
+        }),
+        status => Err(TriggerFault::Unexpected {
+            status,
+            body: answer.error_text(),
+        }),
+    }
+}
+
+impl From<serde_json::Map<String, Value>> for OperationData {
+    fn from(members: serde_json::Map<String, Value>) -> Self {
+        Self(members)
+    }
+}
+
+impl OperationData {
+    /// The Director's task that the operation began with; 0 where the broker does not know it (yet).
+    pub fn task(&self) -> u64 {
+        let task = self.0.get("BoshTaskID").and_then(Value::as_u64);
+        task.unwrap_or_default()
+    }
+}
+
+/// As JSON in one line.
+impl fmt::Display for OperationData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = serde_json::to_string(&self.0).map_err(|_| fmt::Error)?;
+        f.write_str(&text)
+    }
+}
+
+impl FleetOperation {
+    /// Its name in the management API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Upgrade => "upgrade",
+            Self::Recreate => "recreate",
+        }
+    }
+}
+
+impl fmt::Display for FleetOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TriggerError {
+    /// Whether the broker may have begun it all the same.
+    pub fn may_have_begun(&self) -> bool {
+        match &self.fault {
+            TriggerFault::NoAnswer(error) => error.may_have_been_sent(),
+            TriggerFault::NotUnderstood(_) => true,
+            TriggerFault::Described { .. }
+            | TriggerFault::Undescribed { .. }
+            | TriggerFault::Unexpected { .. } => false,
+        }
+    }
+}
+
+impl LastOperationError {
+    /// Whether it is worth asking again.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            // A page of whatever stands before the broker.
+            Self::Asking(BrokerApiError::NotUnderstood { .. }) => true,
+            Self::Asking(error) => error.is_transient(),
+            Self::UnknownState { .. } => false,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Told {
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Complaint {
+    description: String,
+}

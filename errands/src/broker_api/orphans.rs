@@ -1,0 +1,89 @@
+//! Deployments that no service instance stands behind, explained and deleted; and operations that are cancelled.
+
+use odb_platform::http::{Method, StatusCode};
+use on_demand_broker::{
+    ids::InstanceId,
+    management::{OperationStatus, OrphanDeployment},
+};
+use serde::de::IgnoredAny;
+
+use super::{BrokerApi, BrokerApiError, OperationData};
+
+/// What is said with the deletion of an orphan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrphanDeletion {
+    /// Nobody need have marked it.
+    pub include_unmarked: bool,
+    /// The plan that it is on, by name or id, where nobody has marked it.
+    pub plan: Option<String>,
+    /// The platform does not know the offering any more, and that is right.
+    pub offering_is_gone: bool,
+    /// Failures on the way are passed over.
+    pub force: bool,
+}
+
+/// What became of the wish to delete an orphan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OrphanDeleted {
+    /// It is being deleted; ask with this how that goes.
+    Accepted(OperationData),
+    /// It was gone.
+    WasAbsent,
+}
+
+impl BrokerApi {
+    /// All deployments without an instance, with what the broker knows of them.
+    pub async fn explained_orphans(&self) -> Result<Vec<OrphanDeployment>, BrokerApiError> {
+        self.get(&["mgmt", "v1", "orphan_deployments"], &[]).await
+    }
+
+    /// Deletes one of them. One that is being deleted already goes on being deleted.
+    pub async fn delete_orphan(
+        &self,
+        deployment: &str,
+        deletion: &OrphanDeletion,
+    ) -> Result<OrphanDeleted, BrokerApiError> {
+        let said = [
+            ("include_unmarked", deletion.include_unmarked),
+            ("offering_is_gone", deletion.offering_is_gone),
+            ("force", deletion.force),
+        ];
+        let mut query: Vec<_> = said
+            .into_iter()
+            .filter_map(|(name, is_said)| is_said.then_some((name, "true")))
+            .collect();
+        query.extend(deletion.plan.as_deref().map(|plan| ("plan_id", plan)));
+        let path = ["mgmt", "v1", "orphan_deployments", deployment];
+        let request = self.request(Method::DELETE, &path, &query);
+        let answer = self.send(&request).await?;
+        if answer.status() == StatusCode::NO_CONTENT {
+            return Ok(OrphanDeleted::WasAbsent);
+        }
+        self.understood(&request, &answer)
+            .map(OrphanDeleted::Accepted)
+    }
+
+    /// The latest operation on an instance.
+    pub async fn operation(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<OperationStatus, BrokerApiError> {
+        self.get(&operation_of(instance), &[]).await
+    }
+
+    /// Cancels what is in progress on an instance. It has ended some time after that.
+    pub async fn cancel_operation(&self, instance: &InstanceId) -> Result<(), BrokerApiError> {
+        let _: IgnoredAny = self.delete(&operation_of(instance), &[]).await?;
+        Ok(())
+    }
+}
+
+fn operation_of(instance: &InstanceId) -> [&str; 5] {
+    [
+        "mgmt",
+        "v1",
+        "service_instances",
+        instance.as_str(),
+        "operation",
+    ]
+}

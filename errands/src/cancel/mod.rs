@@ -1,0 +1,133 @@
+//! `cancel-operation`: ends what is in progress on a service instance.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use on_demand_broker::{
+    config::errands::BrokerOnly,
+    ids::InstanceId,
+    management::{OperationState, OperationStatus},
+};
+use tokio::time::sleep;
+
+use crate::{
+    ExitStatus, Surroundings,
+    broker_api::{BrokerApi, Patience},
+    command_line::{ConfigTexts, load},
+};
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: Some("give --config FILE"),
+    unreadable: Some("error reading config file"),
+    invalid: Some("invalid config file"),
+};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Cancels the operation that is in progress on a service instance, and waits for its end
+///
+/// Nothing more of the operation is begun, and the Director's task ends at its next checkpoint, or when the Director gives up
+/// a worker that has died. The platform reads that the operation has failed.
+///
+/// Exit status: 0 nothing of it is in progress any more, or, with --no-wait, its cancellation is accepted; 1 it could not be cancelled, or it is not known what came of it; 2 the command
+/// line means nothing.
+#[derive(Debug, Args)]
+pub struct CancelOperation {
+    /// The configuration, with a section `broker_api`, such as that of `orphan-deployments`.
+    #[arg(long, alias = "configPath", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The id of the service instance (`cf service NAME --guid`).
+    #[arg(long, value_name = "ID", value_parser = instance_id)]
+    instance: InstanceId,
+    /// Does not wait for the end.
+    #[arg(long)]
+    no_wait: bool,
+}
+
+impl CancelOperation {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let talk = &surroundings.talk;
+        let file = self.config.as_deref();
+        let config = load(file, &FILE_TEXTS, BrokerOnly::load, talk)?;
+        let timeout = Some(BrokerApi::USUAL_TIMEOUT);
+        let broker = BrokerApi::connect(&config.broker_api, timeout, talk)?;
+        let work = self.cancel(surroundings, &broker);
+        surroundings.unless_stopped(work).await?
+    }
+
+    async fn cancel(
+        &self,
+        surroundings: &Surroundings,
+        broker: &BrokerApi,
+    ) -> anyhow::Result<ExitStatus> {
+        let (talk, instance) = (&surroundings.talk, &self.instance);
+        let failed = || format!("the operation on service instance {instance} was not cancelled");
+        let before = match broker.operation(instance).await {
+            Err(error) if error.is_unknown_route() => {
+                return Err(anyhow::Error::new(error).context(
+                    "the broker has no route to cancel an operation: it is older than this errand, or a Go broker",
+                ));
+            }
+            before => before.with_context(failed)?,
+        };
+        if before.state != OperationState::InProgress {
+            bail!(
+                "{}: nothing is in progress. Last: {}",
+                failed(),
+                before.description
+            );
+        }
+        broker
+            .cancel_operation(instance)
+            .await
+            .with_context(failed)?;
+        talk.say(format_args!("cancelling: {}", before.description));
+        if self.no_wait {
+            return Ok(ExitStatus::Success);
+        }
+        match self.end(broker, &before).await? {
+            Some(end) => talk.say(format_args!("ended: {}", end.description)),
+            None => talk.say("ended: the service instance is gone"),
+        }
+        Ok(ExitStatus::Success)
+    }
+
+    /// Waits until the operation is not in progress any more; a later one may be.
+    async fn end(
+        &self,
+        broker: &BrokerApi,
+        before: &OperationStatus,
+    ) -> anyhow::Result<Option<OperationStatus>> {
+        let mut patience = Patience::new();
+        loop {
+            sleep(PAUSE).await;
+            let error = match broker.operation(&self.instance).await {
+                Ok(told) if is_same(&told, before) && told.state == OperationState::InProgress => {
+                    patience.heard();
+                    continue;
+                }
+                Ok(told) => return Ok(Some(told)),
+                Err(error) => error,
+            };
+            if error.is_gone() {
+                return Ok(None);
+            }
+            if patience.is_over(&error) {
+                return Err(anyhow::Error::new(error).context(
+                    "the operation is being cancelled; it is not known whether it has ended",
+                ));
+            }
+        }
+    }
+}
+
+fn is_same(told: &OperationStatus, before: &OperationStatus) -> bool {
+    (told.kind, &told.request) == (before.kind, &before.request)
+}
+
+fn instance_id(text: &str) -> Result<InstanceId, String> {
+    InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,99 @@
+//! The Cloud Controller, as errands reach it.
+
+use std::time::Duration;
+
+use odb_platform::{
+    cloud_controller::CloudController,
+    http::{ClientError, Departure, Limits, Neighbour, Observer, TokenEvent, observe_calls},
+    uaa::{Grant, TokenSource},
+};
+use on_demand_broker::config::{PlatformCredentials, errands::CloudFoundryAccess};
+
+use crate::{
+    Talk,
+    trust::{self, UnusableTrust},
+};
+
+/// How long an answer may take: in version 2 of its API the Cloud Controller waits for the broker before it answers, a
+/// minute by default.
+const ANSWER: Duration = Duration::from_secs(75);
+
+/// The Cloud Controller's client cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum CloudControllerSetUpError {
+    /// An address or the HTTP client's settings are wrong.
+    #[error("the client for `{key}` cannot be set up")]
+    Client {
+        /// The address that it is for.
+        key: &'static str,
+        /// What is wrong.
+        #[source]
+        source: ClientError,
+    },
+    /// The trust root cannot be used.
+    #[error(transparent)]
+    Trust(#[from] UnusableTrust),
+}
+
+/// The Cloud Controller of a configuration. Nothing is sent yet. From now on `talk` tells of every request to it and of
+/// every token, in the words of the Go errands.
+pub fn connect(
+    config: &CloudFoundryAccess,
+    talk: &Talk,
+) -> Result<CloudController, CloudControllerSetUpError> {
+    observe_calls(Box::leak(Box::new(RequestLog(talk.clone()))));
+    let trust = trust::of_a_server(
+        config.root_ca_cert.as_deref(),
+        config.verification,
+        "cf.root_ca_cert",
+        "the Cloud Controller or its UAA",
+        talk,
+    )?;
+    let grant = match &config.credentials {
+        PlatformCredentials::Client {
+            client_id,
+            client_secret,
+        } => Grant::ClientCredentials {
+            client_id: client_id.clone(),
+            client_secret: client_secret.clone(),
+        },
+        PlatformCredentials::User { username, password } => Grant::Password {
+            username: username.clone(),
+            password: password.clone(),
+        },
+    };
+    let unusable = |key| move |source| CloudControllerSetUpError::Client { key, source };
+    let uaa = config.uaa_url.as_written();
+    let tokens = TokenSource::connect(uaa, &trust, grant, Limits::default())
+        .map_err(unusable("cf.uaa.url"))?;
+    let url = config.url.as_written();
+    let limits = Limits {
+        attempt: ANSWER,
+        ..Limits::default()
+    };
+    CloudController::connect(url, &trust, tokens, limits).map_err(unusable("cf.url"))
+}
+
+/// Tells of requests and tokens. There is one per process, for a process runs one errand.
+struct RequestLog(Talk);
+
+impl Observer for RequestLog {
+    fn depart(&self, departure: &Departure<'_>) {
+        if departure.neighbour == Neighbour::CloudController {
+            let Departure { method, url, .. } = departure;
+            self.0.say(format_args!("{method} {url}"));
+        }
+    }
+
+    fn token(&self, event: TokenEvent) {
+        match event {
+            TokenEvent::Wanted => self
+                .0
+                .say("no valid UAA token found in cache, obtaining a new one"),
+            TokenEvent::Obtained { life } => self.0.say(format_args!(
+                "obtained UAA token, expires in {} seconds",
+                life.as_secs()
+            )),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The file that most errands are given.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use on_demand_broker::config::{InvalidConfig, LoadError, errands::LoadedFile};
+
+use crate::Talk;
+
+/// What an errand of the Go release says when something is wrong with its file (`spec/contracts/errands.md` §1.1).
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigTexts {
+    /// When it is not given; without, a file without a name is looked for.
+    pub missing: Option<&'static str>,
+    /// What precedes the cause when it cannot be read.
+    pub unreadable: Option<&'static str>,
+    /// What precedes the cause when it cannot be used.
+    pub invalid: Option<&'static str>,
+}
+
+/// Reads the file of an errand, and says what is odd about it.
+///
+/// # Errors
+///
+/// It is not given, cannot be read or cannot be used.
+pub fn load<T>(
+    file: Option<&Path>,
+    texts: &ConfigTexts,
+    read: fn(&Path) -> Result<LoadedFile<T>, LoadError>,
+    talk: &Talk,
+) -> anyhow::Result<T> {
+    let given = file.filter(|file| !file.as_os_str().is_empty());
+    let file = match (given, texts.missing) {
+        (Some(file), _) => file.to_owned(),
+        (None, Some(text)) => bail!("{text}"),
+        (None, None) => PathBuf::new(),
+    };
+    match read(&file) {
+        Ok(loaded) => {
+            for remark in &loaded.remarks {
+                talk.say(remark);
+            }
+            Ok(loaded.config)
+        }
+        Err(LoadError::Unreadable { file, source }) => {
+            let cause = format!("open {file}: {}", words(&source));
+            bail!(prefixed(texts.unreadable, &cause))
+        }
+        Err(LoadError::Invalid(invalid)) => {
+            bail!(prefixed(texts.invalid, &all_faults(&invalid, talk)))
+        }
+    }
+}
+
+fn prefixed(prefix: Option<&str>, cause: &str) -> String {
+    match prefix {
+        Some(prefix) => format!("{prefix}: {cause}"),
+        None => cause.to_owned(),
+    }
+}
+
+/// One fault is told where the cause stands; of several, each has a line before.
+fn all_faults(invalid: &InvalidConfig, talk: &Talk) -> String {
+    for remark in &invalid.remarks {
+        talk.say(remark);
+    }
+    match invalid.problems.as_slice() {
+        [problem] => problem.to_string(),
+        problems => {
+            for problem in problems {
+                talk.say(problem);
+            }
+            format!("the configuration has {} faults", problems.len())
+        }
+    }
+}
+
+/// What the operating system says, as Go spells it.
+fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
+}

@@ -1,0 +1,106 @@
+//! The flags of Go programs, turned into ours: one dash is as good as two, a value follows after a space or `=`, a boolean
+//! takes its value only with `=` (`spec/contracts/errands.md` §1.1).
+
+use std::{any::TypeId, ffi::OsString, path::PathBuf};
+
+use clap::{Arg, Command};
+
+/// What becomes of arguments that are no flags, where an errand has no use for any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extras {
+    /// The first one ends the flags, and is ignored with all that follows. It is an error where flags that the errand knows
+    /// stand behind it: whoever wrote them means them, and a switch such as `--dry-run` must not be lost.
+    Ignored,
+    /// They are an error.
+    Refused,
+}
+
+/// Turns the words after an errand's name into words for `command`, which is that errand's.
+pub(super) fn modern(command: &Command, words: Vec<OsString>, extras: Extras) -> Vec<OsString> {
+    let takes_extras = command.get_positionals().next().is_some();
+    let mut words = words.into_iter();
+    let mut modern = Vec::new();
+    while let Some(word) = words.next() {
+        let Some(flag) = flag(&word) else {
+            let is_lost = || words.as_slice().iter().any(|word| knows(command, word));
+            if extras == Extras::Ignored && !takes_extras && !is_short(&word) && !is_lost() {
+                break;
+            }
+            modern.push(word);
+            continue;
+        };
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (flag, None),
+        };
+        let known = find(command, name);
+        let follows = known.is_some_and(takes_next_word);
+        let mut spelled: OsString = format!("--{name}").into();
+        let value = value.map(OsString::from).or_else(|| {
+            // Whatever it looks like.
+            if follows { words.next() } else { None }
+        });
+        if let Some(value) = value {
+            // A file without a name is none.
+            if value.is_empty() && known.is_some_and(takes_path) {
+                continue;
+            }
+            spelled.push("=");
+            spelled.push(value);
+        }
+        modern.push(spelled);
+    }
+    modern
+}
+
+/// A boolean as Go reads it. For flags with `num_args(0..=1)`, `require_equals` and a default of `true` without a value.
+///
+/// # Errors
+///
+/// It is none of Go's words for a boolean.
+pub fn go_boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("give true or false".to_owned()),
+    }
+}
+
+/// What follows the dashes of a flag. One letter after one dash is left to our own command line.
+fn flag(word: &OsString) -> Option<&str> {
+    let word = word.to_str()?;
+    let name = match word.strip_prefix("--") {
+        Some(name) => name,
+        None => word.strip_prefix('-').filter(|name| name.len() > 1)?,
+    };
+    (!name.is_empty() && !name.starts_with(['-', '='])).then_some(name)
+}
+
+/// One letter after one dash.
+fn is_short(word: &OsString) -> bool {
+    let letters = word.to_str().and_then(|word| word.strip_prefix('-'));
+    letters.is_some_and(|letters| letters.len() == 1 && letters != "-")
+}
+
+fn find<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+    command.get_arguments().find(|argument| {
+        argument.get_long() == Some(name)
+            || argument
+                .get_all_aliases()
+                .is_some_and(|aliases| aliases.contains(&name))
+    })
+}
+
+fn knows(command: &Command, word: &OsString) -> bool {
+    let name = flag(word).map(|flag| flag.split_once('=').map_or(flag, |(name, _)| name));
+    name.is_some_and(|name| find(command, name).is_some())
+}
+
+fn takes_next_word(argument: &Arg) -> bool {
+    argument.get_action().takes_values() && !argument.is_require_equals_set()
+}
+
+fn takes_path(argument: &Arg) -> bool {
+    let kind = argument.get_value_parser().type_id();
+    kind == TypeId::of::<PathBuf>() || kind == TypeId::of::<OsString>()
+}

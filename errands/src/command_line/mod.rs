@@ -1,0 +1,195 @@
+//! The command line: `odb-errand NAME …`, or an errand's own name with the flags of the Go program.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `go_flags` | the flags of Go programs, turned into ours |
+//! | `duration` | how long something may take |
+//! | `config_file` | the file that most errands are given |
+//!
+//! The exit status is 2 when the command line means nothing.
+
+mod config_file;
+mod duration;
+mod go_flags;
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Write},
+    path::Path,
+    process,
+};
+
+use clap::{
+    CommandFactory, FromArgMatches, Parser, Subcommand, builder::StyledStr, error::ErrorKind,
+};
+
+use crate::{
+    ExitStatus, Surroundings,
+    cancel::CancelOperation,
+    delete_all::DeleteAllServiceInstances,
+    deregister::DeregisterBroker,
+    fleet::{RecreateAll, UpgradeAll},
+    metrics::CollectServiceMetrics,
+    operation::ShowOperation,
+    orphans::OrphanDeployments,
+    post_start::BrokerPostStart,
+    purge::DeleteAllAndDeregister,
+    register::RegisterBroker,
+};
+
+pub use config_file::{ConfigTexts, load};
+pub use duration::duration;
+pub use go_flags::go_boolean;
+
+use go_flags::Extras;
+
+/// Which errands there are. Each says in its own file what its flags are.
+#[derive(Debug, Subcommand)]
+pub enum Errand {
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    OrphanDeployments(OrphanDeployments),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    CancelOperation(CancelOperation),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[command(name = "operation")]
+    ShowOperation(ShowOperation),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    CollectServiceMetrics(CollectServiceMetrics),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    BrokerPostStart(BrokerPostStart),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    UpgradeAllServiceInstances(UpgradeAll),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    RecreateAllServiceInstances(RecreateAll),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    RegisterBroker(RegisterBroker),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    DeregisterBroker(DeregisterBroker),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    DeleteAllServiceInstances(DeleteAllServiceInstances),
+    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[command(name = "delete-all-service-instances-and-deregister-broker")]
+    DeleteAllAndDeregister(DeleteAllAndDeregister),
+}
+
+impl Errand {
+    /// Runs it to its end. An error is one line on stderr and exit status 1.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        match self {
+            Self::OrphanDeployments(errand) => errand.run(surroundings).await,
+            Self::CancelOperation(errand) => errand.run(surroundings).await,
+            Self::ShowOperation(errand) => errand.run(surroundings).await,
+            Self::CollectServiceMetrics(errand) => errand.run(surroundings).await,
+            Self::BrokerPostStart(errand) => errand.run(surroundings).await,
+            Self::UpgradeAllServiceInstances(errand) => Box::pin(errand.run(surroundings)).await,
+            Self::RecreateAllServiceInstances(errand) => Box::pin(errand.run(surroundings)).await,
+            Self::RegisterBroker(errand) => errand.run(surroundings).await,
+            Self::DeregisterBroker(errand) => errand.run(surroundings).await,
+            Self::DeleteAllServiceInstances(errand) => errand.run(surroundings).await,
+            Self::DeleteAllAndDeregister(errand) => errand.run(surroundings).await,
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct CommandLine {
+    /// The errand's name, under which it speaks.
+    pub program: String,
+    /// The errand with its flags.
+    pub errand: Errand,
+}
+
+/// Runs the operator's errands against an on-demand broker.
+///
+/// Each errand is also a program of its own, under its name, with the flags of the Go program of that name: `ln -s odb-errand
+/// register-broker`. Flags may have one dash or two.
+///
+/// What programs read goes to standard output, talk to standard error. Exit status: 0 done, 1 not (all) done, 2 the command
+/// line means nothing; 10 is explained where it is used.
+#[derive(Debug, Parser)]
+#[command(name = "odb-errand", version, max_term_width = 100)]
+struct Program {
+    #[command(subcommand)]
+    errand: Errand,
+}
+
+/// How the program was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// `odb-errand NAME`.
+    Own,
+    /// By the errand's name, as the Go programs are.
+    Go,
+}
+
+impl CommandLine {
+    /// Understands the command line, or says what is wrong with it and ends the process.
+    pub fn parse_or_exit(arguments: impl Iterator<Item = OsString>) -> Self {
+        let (form, words) = Form::of(arguments.collect());
+        Self::parse(&words).unwrap_or_else(|error| {
+            let is_help = error.kind() == ErrorKind::DisplayHelp;
+            // Nothing can be done about a closed stream.
+            let _ = if is_help && form == Form::Go {
+                write!(io::stderr(), "{}", error.render())
+            } else {
+                error.print()
+            };
+            if error.use_stderr() && !error.render().to_string().contains("Usage: ") {
+                let _ = writeln!(io::stderr(), "\n{}", usage(&words));
+            }
+            process::exit(error.exit_code())
+        })
+    }
+
+    fn parse(words: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = Program::command().try_get_matches_from(words)?;
+        let program = matches.subcommand_name().unwrap_or_default().to_owned();
+        let errand = Errand::from_arg_matches(&matches)?;
+        Ok(Self { program, errand })
+    }
+}
+
+impl Form {
+    /// Tells how the program was called, and turns the words into those of our own form.
+    fn of(mut words: Vec<OsString>) -> (Self, Vec<OsString>) {
+        let command = Program::command();
+        let called = words.first().map(Path::new).and_then(Path::file_name);
+        let form = if called.is_some_and(|name| is_errand(&command, name)) {
+            words.insert(0, "odb-errand".into());
+            words[1] = Path::new(&words[1]).file_name().unwrap_or_default().into();
+            Self::Go
+        } else {
+            Self::Own
+        };
+        let name = words.get(1).and_then(|name| name.to_str());
+        if let Some(errand) = name.and_then(|name| command.find_subcommand(name)) {
+            let extras = match form {
+                Self::Go => Extras::Ignored,
+                Self::Own => Extras::Refused,
+            };
+            let flags = words.split_off(2);
+            words.extend(go_flags::modern(errand, flags, extras));
+        }
+        (form, words)
+    }
+}
+
+/// How the errand is used that the words name.
+fn usage(words: &[OsString]) -> StyledStr {
+    let mut program = Program::command();
+    program.build();
+    let name = words.get(1).and_then(|name| name.to_str());
+    match name.and_then(|name| program.find_subcommand_mut(name)) {
+        Some(errand) => errand.render_usage(),
+        None => program.render_usage(),
+    }
+}
+
+fn is_errand(command: &clap::Command, name: &OsStr) -> bool {
+    name.to_str()
+        .is_some_and(|name| command.find_subcommand(name).is_some())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Whoever sits at a terminal types the number of what will be deleted.
+
+use std::io::{self, IsTerminal};
+
+use anyhow::Context;
+
+use crate::Surroundings;
+
+/// Who can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Nobody types anything.
+    Nobody,
+    /// Somebody types, and does not see what we say.
+    Blind,
+    /// Somebody reads and types.
+    Somebody,
+}
+
+impl Audience {
+    /// Looks at the process's streams: what is asked goes to standard error, the answer comes from standard input.
+    pub(crate) fn of_this_process() -> Self {
+        Self::of(io::stdin().is_terminal(), io::stderr().is_terminal())
+    }
+
+    fn of(types: bool, reads: bool) -> Self {
+        match (types, reads) {
+            (false, _) => Self::Nobody,
+            (true, false) => Self::Blind,
+            (true, true) => Self::Somebody,
+        }
+    }
+}
+
+/// Asks for a number, and tells whether it was typed.
+///
+/// # Errors
+///
+/// The answer cannot be read, or a signal came first.
+pub(crate) async fn is_typed(
+    surroundings: &Surroundings,
+    question: &str,
+    number: usize,
+) -> anyhow::Result<bool> {
+    surroundings.talk.screen().line(question);
+    let typed = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let typed = surroundings.unless_stopped(typed).await??;
+    let typed = typed.context("the answer could not be read")?;
+    Ok(is_number(&typed, number))
+}
+
+fn is_number(typed: &str, number: usize) -> bool {
+    typed.trim() == number.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_number_itself_is_a_confirmation() {
+        assert!(is_number(" 12\n", 12));
+        for other in ["", "\n", "y\n", "yes\n", "1\n", "-12\n", "012\n", "12 13\n"] {
+            assert!(!is_number(other, 12), "{other}");
+        }
+    }
+
+    #[test]
+    fn whoever_does_not_see_the_question_is_not_asked() {
+        assert_eq!(Audience::of(true, true), Audience::Somebody);
+        assert_eq!(Audience::of(true, false), Audience::Blind);
+        assert_eq!(Audience::of(false, true), Audience::Nobody);
+        assert_eq!(Audience::of(false, false), Audience::Nobody);
+    }
+}

@@ -1,0 +1,356 @@
+//! All instances that are meant, from the first list to the last count.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use anyhow::bail;
+use clap::Args;
+use odb_platform::cloud_controller::CloudController;
+use on_demand_broker::config::errands::Deletion;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    instance::{Deleter, Pace},
+    round::{AfterFailure, Round},
+    selection::{Chosen, Plan, Selection, plans},
+};
+use crate::{
+    Surroundings,
+    command_line::duration,
+    confirmation::{Audience, is_typed},
+    report::{Outcome, OutputFormat, Report, Row, RunStatus, Shown},
+};
+
+/// How often instances that have come meanwhile are deleted, too. Nobody can order any by then; those had been begun.
+const MOST_ROUNDS: usize = 3;
+
+/// How it is done.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct How {
+    /// How many instances are deleted at once, instead of `max_in_flight` of the file (10 unless it says so).
+    #[arg(long, value_name = "NUMBER")]
+    max_in_flight: Option<NonZeroUsize>,
+    /// What one instance may take in all, in seconds or as `90m`, instead of `give_up_after` of the file (4 h unless it says so).
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    give_up_after: Option<Duration>,
+    /// Has the platform forget an instance that could not be deleted. What the broker has made for it may stay; then it is an
+    /// orphan, which `orphan-deployments` lists.
+    #[arg(long)]
+    purge_failed: bool,
+    /// Only lists what would be deleted.
+    #[arg(long)]
+    dry_run: bool,
+    /// Does not ask for the number of instances to be typed. Without a terminal nobody is asked.
+    #[arg(long)]
+    yes: bool,
+    /// What goes to standard output.
+    #[arg(long, value_enum, default_value_t)]
+    output: OutputFormat,
+}
+
+/// All instances of an offering that are meant, to be deleted.
+pub(crate) struct Fleet {
+    pub(crate) errand: &'static str,
+    pub(crate) controller: CloudController,
+    pub(crate) config: Deletion,
+    pub(crate) broker_name: Option<String>,
+    pub(crate) selection: Selection,
+    pub(crate) how: How,
+    pub(crate) late_comers: LateComers,
+    pub(crate) surroundings: Surroundings,
+    /// What became of each instance, as far as is known by now.
+    pub(crate) report: Mutex<Report>,
+}
+
+/// What becomes of instances that are ordered while the others are deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LateComers {
+    /// They stay, and are told of.
+    Counted,
+    /// They are deleted, too.
+    Deleted,
+}
+
+/// What is to be expected.
+pub(crate) enum Outlook {
+    /// It was only looked.
+    OnlyLooked,
+    /// These are deleted; whoever was to be asked has agreed.
+    ToDelete(Vec<Chosen>),
+}
+
+/// What is said where somebody sits at the keyboard and does not see what we say.
+const NOBODY_READS: &str = "nothing was changed: standard error is no terminal, so that you cannot be asked whether you mean it; say --yes";
+
+impl Fleet {
+    /// Says how it will be done, as the Go program spells it.
+    pub(crate) fn say_configuration(&self) {
+        self.say(&format!(
+            "Deleter Configuration: polling_intial_offset: {}, polling_interval: {}.",
+            self.config.polling_initial_offset.as_secs(),
+            self.config.polling_interval.as_secs()
+        ));
+    }
+
+    /// The plans of the offering.
+    pub(crate) async fn plans(&self) -> anyhow::Result<Vec<Plan>> {
+        let plans = plans(
+            &self.controller,
+            &self.config.offering,
+            self.broker_name.as_deref(),
+        );
+        self.surroundings.unless_stopped(plans).await?
+    }
+
+    /// Whether somebody has to see who is meant before anything is changed.
+    pub(crate) fn must_be_looked_at_first(&self) -> bool {
+        self.how.dry_run || (!self.how.yes && Audience::of_this_process() != Audience::Nobody)
+    }
+
+    /// Looks who is meant, and asks whoever sits at a terminal. With `--dry-run` that is all.
+    pub(crate) async fn outlook(&self, plans: &[Plan]) -> anyhow::Result<Outlook> {
+        let chosen = self.list(plans).await?;
+        self.selection.must_be_among(&chosen)?;
+        if self.how.dry_run {
+            let mut report = self.report();
+            for chosen in chosen {
+                report.add(chosen.row(Outcome::WouldChange));
+            }
+            let count = report.rows().len();
+            self.tell(report, RunStatus::Succeeded, Shown::All)?;
+            self.say(&format!(
+                "{count} service instance(s) would be deleted; nothing was changed"
+            ));
+            return Ok(Outlook::OnlyLooked);
+        }
+        self.ask(chosen.len()).await?;
+        Ok(Outlook::ToDelete(chosen))
+    }
+
+    /// Has whoever sits at a terminal type the number of instances.
+    async fn ask(&self, count: usize) -> anyhow::Result<()> {
+        if self.how.yes || count == 0 {
+            return Ok(());
+        }
+        match Audience::of_this_process() {
+            Audience::Nobody => return Ok(()),
+            Audience::Blind => bail!(NOBODY_READS),
+            Audience::Somebody => {}
+        }
+        let question = format!(
+            "{count} service instance(s) of the service offering `{}` will be deleted, with their bindings and keys. This cannot be \
+             undone. Type the number of service instances ({count}) to go on:",
+            self.config.offering
+        );
+        if !is_typed(&self.surroundings, &question, count).await? {
+            bail!("not confirmed: no service instance was deleted");
+        }
+        Ok(())
+    }
+
+    /// Deletes whoever is there now, and makes sure that none is left. If somebody was asked, of so many instances; more than
+    /// that are asked about again.
+    ///
+    /// # Errors
+    ///
+    /// Some are left, whatever the reason.
+    pub(crate) async fn delete_all(
+        &self,
+        plans: &[Plan],
+        agreed: Option<usize>,
+    ) -> anyhow::Result<()> {
+        let chosen = self.list(plans).await?;
+        if let Some(agreed) = agreed.filter(|agreed| chosen.len() > *agreed) {
+            self.say(&format!(
+                "{} service instance(s) have come since {agreed} were confirmed",
+                chosen.len() - agreed
+            ));
+            self.ask(chosen.len()).await?;
+        }
+        self.delete(plans, chosen).await
+    }
+
+    /// Deletes them, and makes sure that none is left.
+    ///
+    /// # Errors
+    ///
+    /// Some are left, whatever the reason.
+    pub(crate) async fn delete(&self, plans: &[Plan], chosen: Vec<Chosen>) -> anyhow::Result<()> {
+        let mut report = self.report();
+        if chosen.is_empty() {
+            self.tell(report, RunStatus::Succeeded, Shown::Unsuccessful)?;
+            self.say("No service instances found.");
+            return Ok(());
+        }
+        // What became of them is told, whatever the last list says.
+        let left = self.run(plans, chosen, &mut report).await;
+        let is_done = are_gone(&report) && left.as_ref().is_ok_and(Vec::is_empty);
+        let status = if is_done {
+            RunStatus::Succeeded
+        } else if self.surroundings.stopping.is_cancelled() {
+            RunStatus::Stopped
+        } else {
+            RunStatus::Failed
+        };
+        let are_gone = must_be_gone(&report);
+        self.tell(report, status, Shown::Unsuccessful)?;
+        are_gone?;
+        let left = left?;
+        if !left.is_empty() {
+            bail!(
+                "expected 0 instances for service offering with unique ID: {}. Got {} instance(s).",
+                self.config.offering,
+                left.len()
+            );
+        }
+        Ok(())
+    }
+
+    /// Round after round, as long as all goes well and somebody has come meanwhile. Who is left then is told.
+    async fn run(
+        &self,
+        plans: &[Plan],
+        chosen: Vec<Chosen>,
+        report: &mut Report,
+    ) -> anyhow::Result<Vec<Chosen>> {
+        let round = self.round();
+        let mut left = chosen;
+        for number in 1.. {
+            for row in round.run(left).await {
+                report.add(row);
+            }
+            if !are_gone(report) {
+                return Ok(Vec::new());
+            }
+            left = self.list(plans).await?;
+            if left.is_empty() || number == self.most_rounds() {
+                break;
+            }
+            self.say(&format!(
+                "{} service instance(s) have come meanwhile",
+                left.len()
+            ));
+        }
+        Ok(left)
+    }
+
+    fn most_rounds(&self) -> usize {
+        match self.late_comers {
+            LateComers::Counted => 1,
+            LateComers::Deleted => MOST_ROUNDS,
+        }
+    }
+
+    async fn list(&self, plans: &[Plan]) -> anyhow::Result<Vec<Chosen>> {
+        let list = self.selection.of(&self.controller, plans);
+        self.surroundings.unless_stopped(list).await?
+    }
+
+    fn round(&self) -> Round {
+        let pace = Pace {
+            initial_offset: self.config.polling_initial_offset,
+            interval: self.config.polling_interval,
+            limit: self.how.give_up_after.unwrap_or(self.config.give_up_after),
+        };
+        let surroundings = self.surroundings.clone();
+        Round {
+            deleter: Deleter::new(self.controller.clone(), surroundings.clone(), pace),
+            surroundings,
+            max_in_flight: self.how.max_in_flight.unwrap_or(self.config.max_in_flight),
+            after_failure: if self.how.purge_failed {
+                AfterFailure::Purge
+            } else {
+                AfterFailure::Keep
+            },
+            giving_up: CancellationToken::new(),
+        }
+    }
+
+    /// Tells people what became of each instance. Programs are told at the end.
+    fn tell(&self, mut report: Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
+        report.tell(status, OutputFormat::Text, shown, &self.surroundings)?;
+        *self.told() = report;
+        Ok(())
+    }
+
+    fn told(&self) -> MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints the one document for programs, however the errand has ended.
+    pub(crate) fn account_for(&self, ended: anyhow::Result<()>) -> anyhow::Result<()> {
+        if self.how.output == OutputFormat::Json {
+            let mut report = self.told();
+            if report.errand().is_empty() {
+                *report = self.report();
+            }
+            if let Err(error) = &ended {
+                let status = if self.surroundings.stopping.is_cancelled() {
+                    RunStatus::Stopped
+                } else {
+                    RunStatus::Failed
+                };
+                report.fail(status, format!("{error:#}"));
+            }
+            self.surroundings.print(&report.document())?;
+        }
+        ended
+    }
+
+    /// Says the last words of an errand that has done all, and what somebody still has to look at.
+    pub(crate) fn say_finished(&self, text: &str) {
+        match self.told().count(Outcome::Purged) {
+            0 => self.say(text),
+            count => self.say(&format!(
+                "{text}. {count} service instance(s) could not be deleted and were purged: the platform has forgotten them; see what \
+                 is left with orphan-deployments"
+            )),
+        }
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::of(self.errand);
+        report.note("service_offering_id", self.config.offering.as_str());
+        report
+    }
+
+    fn say(&self, text: &str) {
+        self.surroundings.talk.say(text);
+    }
+}
+
+fn are_gone(report: &Report) -> bool {
+    report.rows().iter().all(|row| row.outcome.is_success())
+}
+
+fn must_be_gone(report: &Report) -> anyhow::Result<()> {
+    if are_gone(report) {
+        return Ok(());
+    }
+    let counts = [
+        (Outcome::Failed, "failed"),
+        (Outcome::InProgress, "still being deleted"),
+        (Outcome::NotReached, "not tried"),
+    ];
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|(outcome, what)| (report.count(*outcome), what))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let all: &[Row] = report.rows();
+    let left = all.iter().filter(|row| !row.outcome.is_success());
+    let purged = match report.count(Outcome::Purged) {
+        0 => String::new(),
+        count => format!("; {count} could not be deleted and were purged"),
+    };
+    bail!(
+        "{} of {} service instance(s) are not deleted: {}{purged}; run the errand again for them",
+        left.count(),
+        all.len(),
+        counts.join(", ")
+    )
+}

@@ -1,0 +1,176 @@
+//! What hangs on an instance is taken away: bindings of applications, keys, routes, shares.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use odb_platform::cloud_controller::{
+    BindingGuid, CfBinding, CfBindingKind, CloudControllerError, Deletion, JobGuid, JobState,
+};
+
+use super::{
+    Fault, Task,
+    patience::{SHORTEST_PAUSE, call},
+    rules::{Again, Next, next},
+};
+
+/// The longest pause between two looks at the job of a binding, which most brokers delete at once.
+const LONGEST_LOOK: Duration = Duration::from_secs(2);
+
+/// What a deletion of a binding has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gone {
+    /// The Cloud Controller says that it is.
+    AsTold,
+    /// It has to be looked at again.
+    NotYet,
+}
+
+impl Task<'_> {
+    /// Deletes the bindings, until there are none.
+    pub(super) async fn delete_bindings(&mut self) -> Result<(), Fault> {
+        let mut former = BTreeSet::new();
+        loop {
+            let instance = self.instance;
+            let bindings = self
+                .ask(async |controller, call| controller.bindings(call, instance).await)
+                .await?;
+            if bindings.is_empty() {
+                return Ok(());
+            }
+            self.slow_down(&bindings, &former).await?;
+            former.clear();
+            for binding in bindings {
+                if self.delete_binding(&binding).await? == Gone::AsTold {
+                    former.insert(binding.guid);
+                }
+            }
+        }
+    }
+
+    /// Something that was told to be gone in the round before is listed again: a list that lags, or one that will not change.
+    async fn slow_down(
+        &mut self,
+        bindings: &[CfBinding],
+        former: &BTreeSet<BindingGuid>,
+    ) -> Result<(), Fault> {
+        let Some(again) = bindings
+            .iter()
+            .find(|binding| former.contains(&binding.guid))
+        else {
+            return Ok(());
+        };
+        let what = named(again);
+        self.count_refusal(Again::InTheWay, || Fault::Lingering { what })?;
+        self.pause(self.deleter.retry_pause()).await
+    }
+
+    async fn delete_binding(&mut self, binding: &CfBinding) -> Result<Gone, Fault> {
+        if next(binding.last_operation.as_ref()) == Next::Follow {
+            self.pause(self.deleter.retry_pause()).await?;
+            return Ok(Gone::NotYet);
+        }
+        self.must_go_on()?;
+        let (guid, instance) = (&binding.guid, self.instance);
+        match &binding.kind {
+            CfBindingKind::App(app) => self.say(format_args!(
+                "Deleting binding {guid} of service instance {instance} to app {app}"
+            )),
+            CfBindingKind::Key => self.say(format_args!(
+                "Deleting service key {guid} of service instance {instance}"
+            )),
+            CfBindingKind::Route => self.say(format_args!(
+                "Deleting route binding {guid} of service instance {instance}"
+            )),
+        }
+        let controller = &self.deleter.cloud_controller;
+        let begun = controller.delete_binding(&call(), instance, binding).await;
+        let silence = self.deleter.hear(&begun);
+        let ended = match begun {
+            Ok(Deletion::Done) => return Ok(Gone::AsTold),
+            Ok(Deletion::Job(job)) => self.end_of_job(&job).await?,
+            Ok(Deletion::UnderWay) => {
+                self.pause(self.deleter.retry_pause()).await?;
+                return Ok(Gone::NotYet);
+            }
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok(()) => return Ok(Gone::AsTold),
+            Err(CloudControllerError::JobFailed { .. }) if self.is_overtaken(binding).await? => {
+                self.pause(self.deleter.retry_pause()).await?;
+            }
+            Err(error) => {
+                let what = named(binding);
+                self.after_refusal(error, silence, |cause| Fault::Binding { what, cause })
+                    .await?;
+            }
+        }
+        Ok(Gone::NotYet)
+    }
+
+    /// Somebody else deletes the binding, or has done so.
+    async fn is_overtaken(&self, binding: &CfBinding) -> Result<bool, Fault> {
+        let instance = self.instance;
+        let bindings = self
+            .ask(async |controller, call| controller.bindings(call, instance).await)
+            .await?;
+        let there = bindings.iter().find(|there| there.guid == binding.guid);
+        Ok(there.is_none_or(|there| next(there.last_operation.as_ref()) == Next::Follow))
+    }
+
+    /// The end of the job of a binding. Of one that is forgotten the next look at the bindings tells.
+    async fn end_of_job(&self, job: &JobGuid) -> Result<Result<(), CloudControllerError>, Fault> {
+        loop {
+            let found = self
+                .ask(
+                    async |controller, call| match controller.job(call, job).await {
+                        Ok(found) => Ok(Some(found)),
+                        Err(error) if error.is_not_found() => Ok(None),
+                        Err(error) => Err(error),
+                    },
+                )
+                .await?;
+            match found.as_ref().map(|found| &found.state) {
+                None | Some(JobState::Complete) => return Ok(Ok(())),
+                Some(JobState::Processing | JobState::Polling | JobState::Unknown(_)) => {
+                    let pause = self.deleter.pace.interval.min(LONGEST_LOOK);
+                    self.pause(pause.max(SHORTEST_PAUSE)).await?;
+                    continue;
+                }
+                Some(JobState::Failed) => {}
+            }
+            let (operation, faults) = found
+                .map(|found| (found.operation, found.faults))
+                .unwrap_or_default();
+            return Ok(Err(CloudControllerError::JobFailed {
+                job: job.clone(),
+                operation,
+                faults,
+            }));
+        }
+    }
+
+    /// Takes the instance away from the spaces that it is shared into.
+    pub(super) async fn unshare(&mut self) -> Result<(), Fault> {
+        let instance = self.instance;
+        let spaces = self
+            .ask(async |controller, call| controller.shared_spaces(call, instance).await)
+            .await?;
+        for space in spaces {
+            self.say(format_args!(
+                "Unsharing service instance {instance} from space {space}"
+            ));
+            self.ask(async |controller, call| controller.unshare(call, instance, &space).await)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+fn named(binding: &CfBinding) -> String {
+    let guid = &binding.guid;
+    match &binding.kind {
+        CfBindingKind::App(app) => format!("binding {guid} to app {app}"),
+        CfBindingKind::Key => format!("service key {guid}"),
+        CfBindingKind::Route => format!("route binding {guid}"),
+    }
+}

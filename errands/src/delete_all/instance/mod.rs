@@ -1,0 +1,216 @@
+//! How one service instance is deleted: the steps of `spec/contracts/errands.md` §5, and what to do when somebody else is
+//! at it, when an answer got lost, when something hangs on the instance.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `bindings` | what hangs on it is taken away |
+//! | `following` | a deletion is followed to its end |
+//! | `patience` | how long is waited, and what is tried again |
+//! | `rules` | what an answer means |
+//! | `fault` | why an instance is not deleted |
+
+mod bindings;
+mod fault;
+mod following;
+mod patience;
+mod rules;
+
+use std::{fmt::Display, sync::Mutex, time::Duration};
+
+use odb_platform::{
+    cloud_controller::{
+        CfOperationKind, CfStanding, CloudController, CloudControllerError, Deletion, InstanceGuid,
+    },
+    http::Deadline,
+};
+use tokio::time::Instant;
+
+pub(crate) use fault::{Fault, Progress};
+
+use crate::Surroundings;
+use patience::call;
+use rules::{Again, Next, next, word};
+
+/// Deletes instances, as many at a time as it is asked for.
+pub(crate) struct Deleter {
+    cloud_controller: CloudController,
+    surroundings: Surroundings,
+    pace: Pace,
+    /// When the Cloud Controller last had an answer for anybody.
+    heard: Mutex<Instant>,
+}
+
+/// When is looked, and how long it may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// From the request to the first look.
+    pub(crate) initial_offset: Duration,
+    /// Between two looks.
+    pub(crate) interval: Duration,
+    /// What one instance may take in all.
+    pub(crate) limit: Duration,
+}
+
+/// The deletion of one instance.
+struct Task<'d> {
+    deleter: &'d Deleter,
+    instance: &'d InstanceGuid,
+    deadline: Deadline,
+    progress: Progress,
+    /// What is told when the time is over.
+    doing: String,
+    /// How often it was refused without a reason that shows.
+    refusals: u32,
+    has_told_of_waiting: bool,
+}
+
+/// How a deletion that was followed has ended.
+enum Ending {
+    Gone,
+    Failed(Fault),
+    /// The broker would not have it yet, and said so.
+    Refused(Again, String),
+}
+
+impl Deleter {
+    pub(crate) fn new(
+        cloud_controller: CloudController,
+        surroundings: Surroundings,
+        pace: Pace,
+    ) -> Self {
+        Self {
+            cloud_controller,
+            surroundings,
+            pace,
+            heard: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Deletes an instance and sees to it that it is gone.
+    pub(crate) async fn delete(&self, instance: &InstanceGuid) -> Result<(), Fault> {
+        let mut task = Task {
+            deleter: self,
+            instance,
+            deadline: Deadline::after(self.pace.limit),
+            progress: Progress::NotBegun,
+            doing: "its bindings had not gone".to_owned(),
+            refusals: 0,
+            has_told_of_waiting: false,
+        };
+        task.run().await
+    }
+
+    /// Has the platform forget an instance that cannot be deleted.
+    pub(crate) async fn purge(&self, instance: &InstanceGuid) -> Result<(), CloudControllerError> {
+        self.cloud_controller
+            .purge_instance(&call(), instance)
+            .await
+    }
+}
+
+impl Task<'_> {
+    async fn run(&mut self) -> Result<(), Fault> {
+        loop {
+            self.delete_bindings().await?;
+            let begun = match self.next_step().await? {
+                None => return Ok(()),
+                Some(Next::Wait(kind)) => {
+                    self.wait_for(&kind).await?;
+                    continue;
+                }
+                Some(Next::Follow) => {
+                    self.say(format_args!(
+                        "service instance {} is being deleted, will skip sending the delete request",
+                        self.instance
+                    ));
+                    None
+                }
+                Some(Next::Delete) => match self.ask_for_deletion().await? {
+                    Some(begun) => Some(begun),
+                    None => continue,
+                },
+            };
+            let is_ours = begun.is_some();
+            match self.follow(begun).await? {
+                Ending::Gone => return Ok(()),
+                Ending::Failed(fault) if is_ours => return Err(fault),
+                // What somebody else has begun is no attempt of ours.
+                Ending::Failed(fault) => {
+                    self.say(format_args!("service instance {}: {fault}", self.instance));
+                }
+                Ending::Refused(again, reason) => {
+                    self.count_refusal(again, || Fault::Failed { reason })?;
+                    self.pause(self.deleter.retry_pause()).await?;
+                }
+            }
+            self.progress = Progress::NotBegun;
+        }
+    }
+
+    /// Looks at the instance; `None` when it is gone. The platform's client has asked more than once when there is no
+    /// answer, so that the request for the deletion is what tells then.
+    async fn next_step(&mut self) -> Result<Option<Next>, Fault> {
+        if let Ok(standing) = self.look().await? {
+            return Ok(standing.map(|standing| next(standing.last_operation.as_ref())));
+        }
+        self.say(format_args!(
+            "could not retrieve information about service instance {}, will try to delete",
+            self.instance
+        ));
+        Ok(Some(Next::Delete))
+    }
+
+    /// How the instance is doing.
+    async fn look(&self) -> Result<Result<Option<CfStanding>, CloudControllerError>, Fault> {
+        self.must_go_on()?;
+        let controller = &self.deleter.cloud_controller;
+        let call = call();
+        let standing = controller.standing(&call, self.instance);
+        let standing = self.unless_stopped(standing).await?;
+        self.deleter.hear(&standing);
+        Ok(standing)
+    }
+
+    /// Waits while something else goes on with the instance.
+    async fn wait_for(&mut self, kind: &CfOperationKind) -> Result<(), Fault> {
+        let word = word(kind);
+        if !self.has_told_of_waiting {
+            self.has_told_of_waiting = true;
+            self.say(format_args!(
+                "service instance {} has an operation of type '{word}' in progress, will be deleted when that has ended",
+                self.instance
+            ));
+        }
+        self.doing = format!("Unexpected operation type: '{word}', which had not ended");
+        self.pause(self.deleter.polling_pause()).await
+    }
+
+    /// Asks for the deletion; `None` when the instance has to be looked at again.
+    async fn ask_for_deletion(&mut self) -> Result<Option<Deletion>, Fault> {
+        self.must_go_on()?;
+        self.say(format_args!("Deleting service instance {}", self.instance));
+        "its deletion had not begun".clone_into(&mut self.doing);
+        let controller = &self.deleter.cloud_controller;
+        let begun = controller.delete_instance(&call(), self.instance).await;
+        let silence = self.deleter.hear(&begun);
+        match begun {
+            Ok(begun) => {
+                self.progress = Progress::UnderWay;
+                Ok(Some(begun))
+            }
+            Err(error) if error.is_shared() => {
+                self.count_refusal(Again::InTheWay, || Fault::Refused(Box::new(error)))?;
+                self.unshare().await?;
+                Ok(None)
+            }
+            Err(error) => {
+                self.after_refusal(error, silence, Fault::Refused).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn say(&self, text: impl Display) {
+        self.deleter.surroundings.talk.say(text);
+    }
+}

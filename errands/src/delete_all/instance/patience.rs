@@ -1,0 +1,179 @@
+//! How long is waited, and what is tried again.
+
+use std::{sync::PoisonError, time::Duration};
+
+use odb_platform::{
+    cloud_controller::{CloudController, CloudControllerError},
+    http::Call,
+};
+use on_demand_broker::telemetry::Chain;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Deleter, Fault, Task,
+    rules::{Again, again, is_heard, is_under_way, passes},
+};
+
+/// How long one question may take, its repetitions included.
+const QUESTION: Duration = Duration::from_mins(2);
+/// The shortest pause between two looks: an interval of 0 is no reason to keep the Cloud Controller busy.
+pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause before something is tried again, however long the polling interval.
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// How long the Cloud Controller may have answered nobody, before nobody waits any longer.
+const LONGEST_SILENCE: Duration = Duration::from_mins(10);
+/// How often an instance is refused although nothing goes on with it, before that is the end.
+const MOST_REFUSALS: u32 = 5;
+
+/// The call of one question.
+pub(super) fn call() -> Call {
+    Call::within(QUESTION)
+}
+
+impl Deleter {
+    pub(super) fn retry_pause(&self) -> Duration {
+        self.pace.interval.clamp(SHORTEST_PAUSE, LONGEST_RETRY)
+    }
+
+    pub(super) fn polling_pause(&self) -> Duration {
+        self.pace.interval.max(SHORTEST_PAUSE)
+    }
+
+    /// Notes that there was an answer, or tells how long there has been none for anybody.
+    pub(super) fn hear<T>(&self, answer: &Result<T, CloudControllerError>) -> Duration {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if answer.as_ref().err().is_none_or(is_heard) {
+            *heard = Instant::now();
+        }
+        heard.elapsed()
+    }
+}
+
+impl Task<'_> {
+    /// Asks what may be asked again, until there is an answer that means something.
+    pub(super) async fn ask<T>(
+        &self,
+        question: impl AsyncFn(&CloudController, &Call) -> Result<T, CloudControllerError>,
+    ) -> Result<T, Fault> {
+        loop {
+            self.must_go_on()?;
+            let call = call();
+            let answer = question(&self.deleter.cloud_controller, &call);
+            let answer = self.unless_stopped(answer).await?;
+            let silence = self.deleter.hear(&answer);
+            match answer {
+                Ok(answer) => return Ok(answer),
+                Err(error) => self.must_pass(error, silence)?,
+            }
+            self.pause(self.deleter.retry_pause()).await?;
+        }
+    }
+
+    /// After a request that has changed nothing, or of which nobody knows: a pause, or the end.
+    pub(super) async fn after_refusal(
+        &mut self,
+        error: CloudControllerError,
+        silence: Duration,
+        fault: impl FnOnce(Box<CloudControllerError>) -> Fault,
+    ) -> Result<(), Fault> {
+        match again(&error) {
+            Again::Never => return Err(fault(Box::new(error))),
+            Again::Unanswered => self.must_not_be_silent(error, silence)?,
+            Again::Busy => {}
+            Again::InTheWay => {
+                let standing = self.look().await?;
+                let explains_itself = standing.is_ok_and(|standing| {
+                    standing.is_none_or(|standing| is_under_way(standing.last_operation.as_ref()))
+                });
+                if !explains_itself {
+                    self.count_refusal(Again::InTheWay, || fault(Box::new(error)))?;
+                }
+            }
+        }
+        self.pause(self.deleter.retry_pause()).await
+    }
+
+    /// Notes a refusal. Of those without a reason that shows, there may be a few.
+    pub(super) fn count_refusal(
+        &mut self,
+        again: Again,
+        fault: impl FnOnce() -> Fault,
+    ) -> Result<(), Fault> {
+        if again == Again::Busy {
+            return Ok(());
+        }
+        self.refusals += 1;
+        if self.refusals < MOST_REFUSALS {
+            Ok(())
+        } else {
+            Err(fault())
+        }
+    }
+
+    /// What does not pass is the end.
+    pub(super) fn must_pass(
+        &self,
+        error: CloudControllerError,
+        silence: Duration,
+    ) -> Result<(), Fault> {
+        if passes(&error) {
+            self.must_not_be_silent(error, silence)
+        } else {
+            Err(Fault::Refused(Box::new(error)))
+        }
+    }
+
+    fn must_not_be_silent(
+        &self,
+        cause: CloudControllerError,
+        silence: Duration,
+    ) -> Result<(), Fault> {
+        if silence > LONGEST_SILENCE {
+            return Err(Fault::Silence {
+                silence,
+                cause: Box::new(cause),
+            });
+        }
+        self.say(format_args!(
+            "service instance {}: {}; trying again",
+            self.instance,
+            Chain(&cause)
+        ));
+        Ok(())
+    }
+
+    /// Neither was the errand told to stop, nor is the time over.
+    pub(super) fn must_go_on(&self) -> Result<(), Fault> {
+        if self.deleter.surroundings.stopping.is_cancelled() {
+            return Err(self.stopped());
+        }
+        if self.deadline.has_passed() {
+            return Err(Fault::GaveUp {
+                after: self.deleter.pace.limit,
+                doing: self.doing.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) async fn pause(&self, length: Duration) -> Result<(), Fault> {
+        let length = length.min(self.deadline.remaining());
+        self.unless_stopped(sleep(length)).await?;
+        self.must_go_on()
+    }
+
+    /// Does something that may be broken off: it only asks, or only waits.
+    pub(super) async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Fault> {
+        let done = self.deleter.surroundings.unless_stopped(work).await;
+        done.map_err(|_| self.stopped())
+    }
+
+    fn stopped(&self) -> Fault {
+        Fault::Stopped {
+            progress: self.progress,
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What an answer of the Cloud Controller means for the deletion of an instance.
+
+use odb_platform::cloud_controller::{
+    CfFault, CfOperation, CfOperationKind, CfOperationState, CfStanding, CloudControllerError,
+};
+
+use super::{Ending, Fault};
+
+/// What is to be done with an instance that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Its deletion is asked for.
+    Delete,
+    /// Its deletion is under way.
+    Follow,
+    /// Something else is under way, which must end first.
+    Wait(CfOperationKind),
+}
+
+/// What a request that was to change something, and has failed, is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// Something else goes on: later.
+    Busy,
+    /// Something is in the way that may have gone by the next time, or may not.
+    InTheWay,
+    /// Nobody has answered for good, and nobody knows what became of it.
+    Unanswered,
+    /// The answer will be the same.
+    Never,
+}
+
+/// The Cloud Controller's codes (`spec/contracts/platform-apis.md`, sections 3.2 and 4.1).
+const ASSOCIATION_NOT_EMPTY: u64 = 10006;
+const UNAVAILABLE: [u64; 2] = [10015, 20004];
+const IN_PROGRESS: u64 = 60016;
+const BINDING_IN_PROGRESS: u64 = 90008;
+const CASCADE_FAILED: u64 = 60011;
+
+/// What is to be done with an instance on which this was done last. An old Cloud Controller knows no `initial`, but refuses
+/// what is too early.
+pub(super) fn next(last: Option<&CfOperation>) -> Next {
+    use CfOperationKind as Kind;
+    use CfOperationState as State;
+
+    let Some(CfOperation { kind, state }) = last else {
+        return Next::Delete;
+    };
+    match (kind, state) {
+        (Kind::Delete, State::Initial | State::InProgress) => Next::Follow,
+        (Kind::Update | Kind::Unknown(_), State::Initial | State::InProgress)
+        | (Kind::Create, State::Initial) => Next::Wait(kind.clone()),
+        // A creation is given up; a deletion that has failed is tried again.
+        (Kind::Create, State::InProgress)
+        | (_, State::Succeeded | State::Failed | State::Unknown(_)) => Next::Delete,
+    }
+}
+
+/// How the deletion of an instance has ended that was asked for, if it has.
+pub(super) fn ending(standing: CfStanding) -> Option<Ending> {
+    let CfOperation { kind, state } = standing.last_operation?;
+    match (kind, state) {
+        (CfOperationKind::Delete, CfOperationState::Failed) => {
+            Some(Ending::Failed(Fault::Failed {
+                reason: standing.description,
+            }))
+        }
+        (CfOperationKind::Delete, _) => None,
+        (other, _) => Some(Ending::Failed(Fault::UnexpectedOperation(other))),
+    }
+}
+
+/// How the deletion of an instance has ended whose job has failed.
+pub(super) fn ending_of_failed_job(faults: &[CfFault]) -> Ending {
+    match faults.first().and_then(|fault| fault.code) {
+        Some(IN_PROGRESS) => Ending::Refused(Again::Busy, told(faults)),
+        Some(CASCADE_FAILED | BINDING_IN_PROGRESS) => {
+            Ending::Refused(Again::InTheWay, told(faults))
+        }
+        _ => Ending::Failed(Fault::Failed {
+            reason: told(faults),
+        }),
+    }
+}
+
+/// What a request that was to change something, and has failed, is good for.
+pub(super) fn again(error: &CloudControllerError) -> Again {
+    let code = error.code();
+    if let CloudControllerError::JobFailed { .. } = error {
+        return match code {
+            Some(IN_PROGRESS | BINDING_IN_PROGRESS) => Again::Busy,
+            _ if error.is_transient() => Again::InTheWay,
+            _ => Again::Never,
+        };
+    }
+    let status = error.status().map(|status| status.as_u16());
+    match (status, code) {
+        (_, Some(IN_PROGRESS | BINDING_IN_PROGRESS)) => Again::Busy,
+        (_, Some(ASSOCIATION_NOT_EMPTY)) | (Some(409 | 422), _) => Again::InTheWay,
+        (Some(429), _) => Again::Unanswered,
+        (_, Some(code)) if UNAVAILABLE.contains(&code) => Again::Unanswered,
+        (_, None) if error.may_have_taken_effect() => Again::Unanswered,
+        (None, None) if error.is_transient() => Again::Unanswered,
+        // The Cloud Controller has answered, and what the broker has said stays said; or nobody can be asked.
+        _ => Again::Never,
+    }
+}
+
+/// A question that has failed may be asked again: nobody has answered, or a server has failed.
+pub(super) fn passes(error: &CloudControllerError) -> bool {
+    error.is_transient()
+        || error
+            .status()
+            .is_some_and(|status| status.is_server_error())
+}
+
+/// There was an answer, be it a refusal, and of the Cloud Controller itself.
+pub(super) fn is_heard(error: &CloudControllerError) -> bool {
+    error.code().is_some() || !passes(error)
+}
+
+/// Something is being done, whatever it is.
+pub(super) fn is_under_way(last: Option<&CfOperation>) -> bool {
+    last.is_some_and(|last| {
+        matches!(
+            last.state,
+            CfOperationState::Initial | CfOperationState::InProgress
+        )
+    })
+}
+
+/// An operation, as the Cloud Controller spells it.
+pub(super) fn word(kind: &CfOperationKind) -> &str {
+    match kind {
+        CfOperationKind::Create => "create",
+        CfOperationKind::Update => "update",
+        CfOperationKind::Delete => "delete",
+        CfOperationKind::Unknown(kind) => kind,
+    }
+}
+
+fn told(faults: &[CfFault]) -> String {
+    let reasons: Vec<_> = faults.iter().map(|fault| fault.detail.as_str()).collect();
+    reasons.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_platform::http::{Method, StatusCode};
+
+    use super::*;
+
+    fn last(kind: CfOperationKind, state: CfOperationState) -> CfOperation {
+        CfOperation { kind, state }
+    }
+
+    fn refused(status: u16, code: Option<u64>) -> CloudControllerError {
+        CloudControllerError::Refused {
+            method: Method::DELETE,
+            path: "/x".to_owned(),
+            status: StatusCode::from_u16(status).unwrap(),
+            code,
+            title: String::new(),
+            detail: String::new(),
+        }
+    }
+
+    fn fault(code: u64) -> CfFault {
+        CfFault {
+            code: Some(code),
+            title: String::new(),
+            detail: "because".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_done_last_decides_what_is_done_next() {
+        use CfOperationKind::{Create, Delete, Unknown, Update};
+        use CfOperationState::{Failed, InProgress, Initial, Succeeded};
+
+        let moved = || Unknown("move".to_owned());
+        for (kind, state, expected) in [
+            (Create, Initial, Next::Wait(Create)),
+            (Create, InProgress, Next::Delete),
+            (Create, Succeeded, Next::Delete),
+            (Create, Failed, Next::Delete),
+            (Update, Initial, Next::Wait(Update)),
+            (Update, InProgress, Next::Wait(Update)),
+            (Update, Succeeded, Next::Delete),
+            (Update, Failed, Next::Delete),
+            (Delete, Initial, Next::Follow),
+            (Delete, InProgress, Next::Follow),
+            (Delete, Failed, Next::Delete),
+            (moved(), InProgress, Next::Wait(moved())),
+            (moved(), Succeeded, Next::Delete),
+        ] {
+            let last = last(kind, state);
+            assert_eq!(next(Some(&last)), expected, "{last:?}");
+        }
+        assert_eq!(next(None), Next::Delete);
+    }
+
+    #[test]
+    fn a_deletion_has_ended_when_it_has_failed_or_something_else_is_shown() {
+        use CfOperationKind::{Delete, Update};
+        use CfOperationState::{Failed, InProgress, Succeeded};
+
+        let ending = |operation: Option<CfOperation>| {
+            let ending = ending(CfStanding {
+                name: "db".to_owned(),
+                last_operation: operation,
+                description: "the disk is stuck".to_owned(),
+            });
+            ending.map(|ending| match ending {
+                Ending::Failed(fault) => fault.to_string(),
+                Ending::Gone | Ending::Refused(..) => "another".to_owned(),
+            })
+        };
+        assert_eq!(ending(None), None);
+        assert_eq!(ending(Some(last(Delete, InProgress))), None);
+        assert_eq!(ending(Some(last(Delete, Succeeded))), None);
+        assert_eq!(
+            ending(Some(last(Delete, Failed))).as_deref(),
+            Some("Delete operation failed. the disk is stuck")
+        );
+        assert_eq!(
+            ending(Some(last(Update, InProgress))).as_deref(),
+            Some("Unexpected operation type: 'update'.")
+        );
+    }
+
+    #[test]
+    fn a_failed_job_is_the_end_unless_somebody_else_was_at_it() {
+        let again = |code| match ending_of_failed_job(&[fault(code)]) {
+            Ending::Refused(again, _) => Some(again),
+            Ending::Failed(_) | Ending::Gone => None,
+        };
+        assert_eq!(again(60016), Some(Again::Busy));
+        assert_eq!(again(60011), Some(Again::InTheWay));
+        assert_eq!(again(10009), None);
+        assert_eq!(again(290_006), None);
+    }
+
+    #[test]
+    fn a_refusal_is_the_end_and_silence_is_not() {
+        for (status, code, expected) in [
+            (409, Some(60016), Again::Busy),
+            (422, Some(10008), Again::InTheWay),
+            (400, Some(10006), Again::InTheWay),
+            (429, Some(10013), Again::Unanswered),
+            (503, Some(10015), Again::Unanswered),
+            (502, None, Again::Unanswered),
+            (502, Some(10001), Again::Never),
+            (500, Some(10001), Again::Never),
+            (401, Some(1000), Again::Never),
+            (403, Some(10003), Again::Never),
+            (404, None, Again::Never),
+        ] {
+            assert_eq!(again(&refused(status, code)), expected, "{status} {code:?}");
+        }
+    }
+
+    #[test]
+    fn questions_are_asked_again_after_whatever_a_server_fails_with() {
+        for status in [500, 502, 503, 504, 429] {
+            assert!(passes(&refused(status, Some(10001))), "{status}");
+        }
+        for status in [400, 401, 403, 404, 422] {
+            assert!(!passes(&refused(status, Some(10001))), "{status}");
+        }
+        assert!(is_heard(&refused(500, Some(10001))), "it has spoken itself");
+        assert!(!is_heard(&refused(502, None)), "this was a router");
+        assert!(is_heard(&refused(403, None)));
+    }
+}

@@ -1,0 +1,90 @@
+//! `delete-all-service-instances` (`spec/contracts/errands.md` §5): every service instance of the offering is deleted, several
+//! at a time, and one that cannot be does not keep the others.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `fleet` | all of them, from the list to the last count |
+//! | `selection` | which of them |
+//! | `round` | many side by side |
+//! | `instance` | one |
+
+mod fleet;
+mod instance;
+mod round;
+mod selection;
+
+use std::{path::PathBuf, sync::Mutex};
+
+use clap::Args;
+use on_demand_broker::config::errands::Deletion;
+
+use crate::{
+    ExitStatus, Surroundings, cloud_controller,
+    command_line::{ConfigTexts, load},
+};
+
+pub(crate) use fleet::{Fleet, How, LateComers, Outlook};
+pub(crate) use selection::{Plan, Selection};
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: None,
+    unreadable: Some("Error reading config file"),
+    invalid: Some("Invalid config file"),
+};
+
+/// Deletes the service instances of an offering, with their bindings and keys
+///
+/// They are deleted through the Cloud Controller, several at a time. All are tried: one that cannot be deleted does not keep
+/// the others. An instance that is being deleted already is waited for; one whose last deletion has failed is deleted again.
+/// Told to stop (SIGTERM, SIGINT), the errand begins no more deletions; those that run go on, and the next run picks them up.
+///
+/// Exit status: 0 all of them are gone, from the platform at least where --purge-failed is given; 1 some are not, and standard error says which and why; 2 the command line means
+/// nothing.
+#[derive(Debug, Args)]
+pub struct DeleteAllServiceInstances {
+    /// The configuration file.
+    #[arg(long, alias = "configFilePath", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The broker's name in the Cloud Controller; needed only where several brokers offer the same.
+    #[arg(long, alias = "brokerName", value_name = "NAME")]
+    broker_name: Option<String>,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    how: How,
+}
+
+impl DeleteAllServiceInstances {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let file = self.config.as_deref();
+        let config = load(file, &FILE_TEXTS, Deletion::load, &surroundings.talk)?;
+        let controller = cloud_controller::connect(&config.cloud_foundry, &surroundings.talk)?;
+        let fleet = Fleet {
+            errand: "delete-all-service-instances",
+            controller,
+            config,
+            broker_name: self.broker_name,
+            selection: self.selection,
+            how: self.how,
+            late_comers: LateComers::Counted,
+            surroundings: surroundings.clone(),
+            report: Mutex::default(),
+        };
+        fleet.say_configuration();
+        fleet.account_for(delete_all(&fleet).await)?;
+        Ok(ExitStatus::Success)
+    }
+}
+
+async fn delete_all(fleet: &Fleet) -> anyhow::Result<()> {
+    let plans = fleet.plans().await?;
+    match fleet.outlook(&plans).await? {
+        Outlook::OnlyLooked => {}
+        Outlook::ToDelete(chosen) => {
+            fleet.delete(&plans, chosen).await?;
+            fleet.say_finished("FINISHED DELETES");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Many deletions side by side, each of which is told of.
+
+use std::{num::NonZeroUsize, time::Instant};
+
+use futures_util::{StreamExt, stream};
+use odb_platform::cloud_controller::InstanceGuid;
+use on_demand_broker::telemetry::Chain;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    instance::{Deleter, Fault, Progress as DeletionProgress},
+    selection::Chosen,
+};
+use crate::{
+    Surroundings,
+    progress::Progress,
+    report::{Outcome, Row},
+};
+
+/// Deletes many instances.
+pub(crate) struct Round {
+    pub(crate) deleter: Deleter,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) max_in_flight: NonZeroUsize,
+    pub(crate) after_failure: AfterFailure,
+    /// Cancelled when one has failed of what all others would.
+    pub(crate) giving_up: CancellationToken,
+}
+
+/// What becomes of an instance that cannot be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterFailure {
+    /// It stays as it is.
+    Keep,
+    /// The platform forgets it.
+    Purge,
+}
+
+impl Round {
+    /// Tries all of them, and tells what became of each, in their order.
+    pub(crate) async fn run(&self, chosen: Vec<Chosen>) -> Vec<Row> {
+        let progress = Progress::begin(
+            &self.surroundings.talk,
+            "deleting",
+            u64::try_from(chosen.len()).unwrap_or(u64::MAX),
+        );
+        let deletions = chosen.into_iter().enumerate().map(async |(place, chosen)| {
+            let row = self.delete(chosen).await;
+            progress.advance();
+            (place, row)
+        });
+        // Not `buffered`, where one that takes its time holds up the others.
+        let mut rows: Vec<_> = stream::iter(deletions)
+            .buffer_unordered(self.max_in_flight.get())
+            .collect()
+            .await;
+        rows.sort_unstable_by_key(|(place, _)| *place);
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    async fn delete(&self, chosen: Chosen) -> Row {
+        if self.giving_up.is_cancelled() || self.surroundings.stopping.is_cancelled() {
+            return chosen.row(Outcome::NotReached);
+        }
+        let begun = Instant::now();
+        let deleted = self.deleter.delete(&chosen.guid).await;
+        let duration = Some(begun.elapsed());
+        let guid = &chosen.guid;
+        match deleted {
+            Ok(()) => {
+                self.say(&format!("Result: deleted service instance {guid}"));
+                Row {
+                    duration,
+                    ..chosen.row(Outcome::Succeeded)
+                }
+            }
+            Err(Fault::Stopped {
+                progress: DeletionProgress::NotBegun,
+            }) => chosen.row(Outcome::NotReached),
+            Err(Fault::Stopped {
+                progress: DeletionProgress::UnderWay,
+            }) => {
+                self.say(&format!("service instance {guid} is still being deleted"));
+                chosen.row(Outcome::InProgress)
+            }
+            Err(fault) => {
+                self.say(&format!(
+                    "Result: failed to delete service instance {guid}. {fault}"
+                ));
+                if fault.is_everybodys() {
+                    self.giving_up.cancel();
+                }
+                let (outcome, cause) = self.after(guid, &fault).await;
+                Row {
+                    cause: Some(cause),
+                    duration,
+                    ..chosen.row(outcome)
+                }
+            }
+        }
+    }
+
+    /// What becomes of an instance that could not be deleted, and why.
+    async fn after(&self, guid: &InstanceGuid, fault: &Fault) -> (Outcome, String) {
+        if self.after_failure == AfterFailure::Keep || fault.is_everybodys() {
+            return (Outcome::Failed, fault.to_string());
+        }
+        if !fault.is_the_end() {
+            let cause = format!("{fault} It was not purged: something still goes on with it.");
+            return (Outcome::Failed, cause);
+        }
+        match self.deleter.purge(guid).await {
+            Ok(()) => {
+                self.say(&format!(
+                    "Result: purged service instance {guid}: the platform has forgotten it; what the broker has made for it may still \
+                     be there, and is listed by orphan-deployments"
+                ));
+                (Outcome::Purged, fault.to_string())
+            }
+            Err(error) => {
+                let cause = format!("{fault} It could not be purged either: {}.", Chain(&error));
+                (Outcome::Failed, cause)
+            }
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.surroundings.talk.say(text);
+    }
+}

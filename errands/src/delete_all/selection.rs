@@ -1,0 +1,265 @@
+//! Which service instances are meant.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use futures_util::TryStreamExt;
+use odb_platform::{
+    cloud_controller::{
+        CfInstance, CfOperationKind, CfOperationState, CloudController, InstanceGuid,
+        InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid,
+    },
+    http::Call,
+};
+use on_demand_broker::ids::{InstanceId, InvalidId, OfferingId};
+
+use crate::report::{Outcome, Row};
+
+/// How long listing a fleet may take, repetitions of its pages included.
+const LISTING: Duration = Duration::from_mins(10);
+
+/// Which of the offering's service instances are meant; all of them, if nothing is said. What is said of several kinds
+/// must all hold, of what is said several times one.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Selection {
+    /// Only instances of this plan, by its name or its id in the catalog.
+    #[arg(long = "plan", value_name = "PLAN")]
+    plans: Vec<String>,
+    /// Only instances in this organization, by its name or guid.
+    #[arg(long = "organization", alias = "org", value_name = "ORGANIZATION")]
+    organizations: Vec<String>,
+    /// Only instances in this space, by its name or guid.
+    #[arg(long = "space", value_name = "SPACE")]
+    spaces: Vec<String>,
+    /// Only this instance, by its guid.
+    #[arg(long = "instance", value_name = "GUID")]
+    instances: Vec<String>,
+    /// Only instances whose creation has failed.
+    #[arg(long = "create-failed")]
+    create_failed: bool,
+}
+
+/// A service instance that is meant, with names for people.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) guid: InstanceGuid,
+    id: InstanceId,
+    plan: String,
+    space: String,
+    organization: Option<String>,
+}
+
+/// A plan of the offering, as the Cloud Controller knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) guid: PlanGuid,
+    pub(crate) name: String,
+    pub(crate) unique_id: String,
+}
+
+/// The plans of an offering: those of the broker of that name, where one is named.
+///
+/// # Errors
+///
+/// The Cloud Controller does not tell, or it is not clear whose plans are meant: several brokers offer them and none is
+/// named, or the one that is named does not. The instances of the others are nobody's business.
+pub(crate) async fn plans(
+    controller: &CloudController,
+    offering: &OfferingId,
+    broker_name: Option<&str>,
+) -> anyhow::Result<Vec<Plan>> {
+    let call = Call::within(LISTING);
+    let offered = controller
+        .plans_of_offering(&call, offering.as_str())
+        .await
+        .context("could not list the plans of the service offering")?;
+    let Some(name) = broker_name else {
+        let offerings: BTreeSet<_> = offered.iter().map(|plan| &plan.offering).collect();
+        if offerings.len() > 1 {
+            bail!(
+                "the service offering `{offering}` is offered by more than one broker; name the one whose service instances \
+                 are meant with --broker-name"
+            );
+        }
+        let plans = offered.into_iter().map(|plan| Plan {
+            guid: plan.guid,
+            name: plan.name,
+            unique_id: plan.unique_id,
+        });
+        return Ok(plans.collect());
+    };
+    let broker = controller
+        .broker_named(&call, name)
+        .await
+        .context("failed to retrieve list of brokers")?;
+    let Some(broker) = broker else {
+        if offered.is_empty() {
+            return Ok(Vec::new());
+        }
+        bail!(
+            "no service broker found with name: {name}; the service offering `{offering}` is offered under another name, and \
+             nothing was changed. `cf service-brokers` tells the names"
+        );
+    };
+    let mut plans = controller
+        .plans_of_broker(&call, &broker.guid)
+        .await
+        .context("could not list the plans of the broker")?;
+    plans.retain(|plan| plan.offering == offering.as_str());
+    if plans.is_empty() && !offered.is_empty() {
+        bail!(
+            "the service broker `{name}` does not offer the service offering `{offering}`, but another one does; nothing was \
+             changed"
+        );
+    }
+    let plans = plans.into_iter().map(|plan| Plan {
+        guid: plan.guid,
+        name: plan.name,
+        unique_id: plan.unique_id,
+    });
+    Ok(plans.collect())
+}
+
+impl Selection {
+    /// The instances of these plans that are meant, by guid.
+    ///
+    /// # Errors
+    ///
+    /// The Cloud Controller does not tell all of them, or a plan that is named is not there.
+    pub(crate) async fn of(
+        &self,
+        controller: &CloudController,
+        plans: &[Plan],
+    ) -> anyhow::Result<Vec<Chosen>> {
+        let names: BTreeMap<&PlanGuid, &Plan> = self
+            .plans(plans)?
+            .into_iter()
+            .map(|plan| (&plan.guid, plan))
+            .collect();
+        let query = InstanceQuery {
+            names: PlaceNames::Told,
+            ..InstanceQuery::of_plans(names.keys().map(|guid| (*guid).clone()).collect())
+        };
+        let call = Call::within(LISTING);
+        let mut found = controller.list_instances(&call, query);
+        let mut chosen = BTreeMap::new();
+        while let Some(instance) = found
+            .try_next()
+            .await
+            .context("could not list the service instances")?
+        {
+            if self.admits(&instance) {
+                let plan = names.get(&instance.plan).map_or("", |plan| &plan.name);
+                let guid = instance.guid.clone();
+                let instance = Chosen::of(instance, plan)
+                    .with_context(|| format!("service instance `{guid}`"))?;
+                chosen.insert(guid, instance);
+            }
+        }
+        Ok(chosen.into_values().collect())
+    }
+
+    /// Each instance that is named is one of these.
+    ///
+    /// # Errors
+    ///
+    /// One is not: it was mistyped, or is gone.
+    pub(crate) fn must_be_among(&self, chosen: &[Chosen]) -> anyhow::Result<()> {
+        let strangers: Vec<_> = self
+            .instances
+            .iter()
+            .filter(|named| !chosen.iter().any(|chosen| chosen.guid.as_str() == **named))
+            .map(String::as_str)
+            .collect();
+        if !strangers.is_empty() {
+            bail!(
+                "there are no such service instances among those that are chosen: {}; nothing was deleted",
+                strangers.join(", ")
+            );
+        }
+        Ok(())
+    }
+
+    /// The plans that are meant.
+    fn plans<'p>(&self, plans: &'p [Plan]) -> anyhow::Result<Vec<&'p Plan>> {
+        let is_named = |plan: &Plan, named: &String| {
+            *named == plan.name || *named == plan.unique_id || named == plan.guid.as_str()
+        };
+        for named in &self.plans {
+            if !plans.iter().any(|plan| is_named(plan, named)) {
+                let mut names: Vec<_> = plans.iter().map(|plan| plan.name.as_str()).collect();
+                names.sort_unstable();
+                bail!(
+                    "the service offering has no plan `{named}`; its plans are: {}",
+                    names.join(", ")
+                );
+            }
+        }
+        let meant = plans.iter().filter(|plan| {
+            self.plans.is_empty() || self.plans.iter().any(|named| is_named(plan, named))
+        });
+        Ok(meant.collect())
+    }
+
+    fn admits(&self, instance: &CfInstance) -> bool {
+        let is_in = |given: &[String], names: [Option<&str>; 2]| {
+            given.is_empty()
+                || given
+                    .iter()
+                    .any(|given| names.contains(&Some(given.as_str())))
+        };
+        let organization = instance.organization.as_ref();
+        (!self.create_failed || has_failed_to_be_created(instance))
+            && is_in(&self.instances, [Some(instance.guid.as_str()), None])
+            && is_in(
+                &self.spaces,
+                [
+                    Some(instance.space.as_str()),
+                    instance.space_name.as_deref(),
+                ],
+            )
+            && is_in(
+                &self.organizations,
+                [
+                    organization.map(OrganizationGuid::as_str),
+                    instance.organization_name.as_deref(),
+                ],
+            )
+    }
+}
+
+fn has_failed_to_be_created(instance: &CfInstance) -> bool {
+    instance.last_operation.as_ref().is_some_and(|operation| {
+        operation.kind == CfOperationKind::Create && operation.state == CfOperationState::Failed
+    })
+}
+
+impl Chosen {
+    fn of(instance: CfInstance, plan: &str) -> Result<Self, InvalidId> {
+        Ok(Self {
+            id: InstanceId::try_from(instance.guid.to_string())?,
+            plan: plan.to_owned(),
+            space: instance
+                .space_name
+                .unwrap_or_else(|| instance.space.to_string()),
+            organization: instance
+                .organization_name
+                .or_else(|| Some(instance.organization?.to_string())),
+            guid: instance.guid,
+        })
+    }
+
+    /// What became of it.
+    pub(crate) fn row(self, outcome: Outcome) -> Row {
+        Row {
+            plan: Some(self.plan).filter(|plan| !plan.is_empty()),
+            organization: self.organization,
+            space: Some(self.space),
+            ..Row::of(self.id, outcome)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `deregister-broker`: the platform forgets the broker (`spec/contracts/errands.md` §3).
+
+use std::{ffi::OsString, path::Path, time::Duration};
+
+use anyhow::bail;
+use clap::Args;
+use odb_platform::{
+    cloud_controller::{BrokerGuid, CfBroker, CloudController, CloudControllerError, OfferedPlan},
+    http::{Call, Deadline},
+};
+use on_demand_broker::config::errands;
+use tokio::time::sleep;
+
+use crate::{
+    ExitStatus, Surroundings, Talk, cloud_controller,
+    command_line::{ConfigTexts, load},
+};
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: Some("Missing argument -configFilePath"),
+    unreadable: Some("Error reading config file"),
+    invalid: Some("Invalid config file"),
+};
+
+/// How long a question to the platform may take, repeats included.
+const QUESTION: Duration = Duration::from_mins(2);
+/// How long a deletion may take, the end of an earlier change of the broker included.
+const DELETION: Duration = Duration::from_mins(10);
+/// For how long a deletion is tried again that fails because of a neighbour.
+const PATIENCE: Duration = Duration::from_mins(1);
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// Makes the platform forget the broker
+///
+/// A broker that the platform does not know is forgotten already. One that has service instances is not forgotten: run
+/// delete-all-service-instances before.
+///
+/// Exit status: 0 the platform does not know the broker; 1 it does.
+#[derive(Debug, Args)]
+pub struct DeregisterBroker {
+    /// The errand's configuration file.
+    #[arg(long, alias = "configFilePath", value_name = "FILE")]
+    config: Option<OsString>,
+    /// The broker's name in the platform.
+    #[arg(long, alias = "brokerName", value_name = "NAME")]
+    broker_name: Option<String>,
+}
+
+impl DeregisterBroker {
+    /// Runs it to its end. It may be broken off anywhere.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let talk = &surroundings.talk;
+        let Some(name) = self.broker_name.filter(|name| !name.is_empty()) else {
+            bail!("Missing argument -brokerName");
+        };
+        let config = load(
+            self.config.as_deref().map(Path::new),
+            &FILE_TEXTS,
+            errands::DeregisterBroker::load,
+            talk,
+        )?;
+        let cloud_controller = cloud_controller::connect(&config.cloud_foundry, talk)?;
+        surroundings
+            .unless_stopped(deregister(&cloud_controller, &name, talk))
+            .await??;
+        talk.say("FINISHED DEREGISTER BROKER");
+        Ok(ExitStatus::Success)
+    }
+}
+
+/// Why the platform still knows a broker.
+#[derive(Debug, thiserror::Error)]
+pub enum DeregisterError {
+    /// It is not known which brokers there are.
+    #[error("failed to retrieve list of brokers")]
+    Brokers(#[source] CloudControllerError),
+    /// The platform did not forget it.
+    #[error("Failed to deregister broker with {name} with guid {guid}, err")]
+    Failed {
+        /// The broker.
+        name: String,
+        /// The same.
+        guid: BrokerGuid,
+        /// Why.
+        #[source]
+        source: CloudControllerError,
+    },
+    /// The platform refuses, because the broker is in use.
+    #[error(
+        "Failed to deregister broker with {name} with guid {guid}, err: it has {instances}; delete them first"
+    )]
+    InUse {
+        /// The broker.
+        name: String,
+        /// The same.
+        guid: BrokerGuid,
+        /// How many instances there are, and of which plans.
+        instances: String,
+    },
+}
+
+/// Makes the platform forget the broker of that name; one that it does not know is forgotten already.
+pub async fn deregister(
+    cloud_controller: &CloudController,
+    name: &str,
+    talk: &Talk,
+) -> Result<(), DeregisterError> {
+    let call = Call::within(QUESTION);
+    let broker = cloud_controller.broker_named(&call, name).await;
+    let Some(broker) = broker.map_err(DeregisterError::Brokers)? else {
+        talk.say(format_args!("No service broker found with name: {name}"));
+        return Ok(());
+    };
+    let end = Deadline::after(PATIENCE);
+    let mut pause = FIRST_PAUSE;
+    let error = loop {
+        match delete(cloud_controller, &broker, talk).await {
+            Ok(()) => return Ok(()),
+            Err(error) => {
+                let may_pass = error.is_transient() || error.is_busy();
+                if !may_pass || end.remaining() <= pause {
+                    break error;
+                }
+                talk.say(format_args!(
+                    "{:#}; trying again in {} s",
+                    anyhow::Error::from(error),
+                    pause.as_secs()
+                ));
+            }
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    };
+    let CfBroker { name, guid, .. } = broker;
+    if error.is_broker_in_use()
+        && let Ok(instances) = instances(cloud_controller, &guid).await
+    {
+        return Err(DeregisterError::InUse {
+            name,
+            guid,
+            instances,
+        });
+    }
+    Err(DeregisterError::Failed {
+        name,
+        guid,
+        source: error,
+    })
+}
+
+async fn delete(
+    cloud_controller: &CloudController,
+    broker: &CfBroker,
+    talk: &Talk,
+) -> Result<(), CloudControllerError> {
+    let call = Call::within(DELETION);
+    let accepted = cloud_controller.delete_broker(&call, &broker.guid).await?;
+    for warning in cloud_controller.finished(&call, accepted).await? {
+        talk.say(format_args!("the platform warns: {}", warning.trim()));
+    }
+    Ok(())
+}
+
+/// `3 service instances (2 of plan `small`, 1 of plan `large`)`.
+async fn instances(
+    cloud_controller: &CloudController,
+    broker: &BrokerGuid,
+) -> Result<String, CloudControllerError> {
+    let call = Call::within(QUESTION);
+    let plans = cloud_controller.plans_of_broker(&call, broker).await?;
+    let guids: Vec<_> = plans.iter().map(|plan| plan.guid.clone()).collect();
+    let counts = cloud_controller.count_instances(&call, &guids).await?;
+    let of_plan = |plan: &OfferedPlan| counts.get(&plan.guid).copied().unwrap_or_default();
+    let total: u64 = plans.iter().map(of_plan).sum();
+    let each: Vec<_> = plans
+        .iter()
+        .filter(|plan| of_plan(plan) > 0)
+        .map(|plan| format!("{} of plan `{}`", of_plan(plan), plan.name))
+        .collect();
+    Ok(format!(
+        "{total} service instance{} ({})",
+        if total == 1 { "" } else { "s" },
+        each.join(", ")
+    ))
+}

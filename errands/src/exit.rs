@@ -1,0 +1,23 @@
+//! What an errand leaves to whoever called it.
+
+use std::process::ExitCode;
+
+/// The exit status of an errand (`spec/contracts/errands.md` §1.1). It tells the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ExitStatus {
+    /// All that was asked for is done.
+    Success = 0,
+    /// Something is not; stderr says what and why.
+    Failure = 1,
+    /// The command line means nothing, and nothing was done.
+    Usage = 2,
+    /// Nothing has failed, but somebody has to look: there are orphans, or the broker cannot tell yet.
+    Special = 10,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
+    }
+}

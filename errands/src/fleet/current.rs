@@ -1,0 +1,160 @@
+//! What an instance is at the moment: it may have changed its plan, or be gone, since it was listed.
+
+use std::{cell::Cell, fmt};
+
+use odb_platform::http::StatusCode;
+use on_demand_broker::{
+    code::Code,
+    ids::{InstanceId, PlanId},
+    management::{Inventory, InventoryEntry},
+    telemetry::Chain,
+};
+
+use super::members::Member;
+use crate::broker_api::{BrokerApi, BrokerApiError};
+
+/// What an instance is at the moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Current {
+    /// The platform knows it.
+    Known {
+        plan: Option<PlanId>,
+        space: Option<String>,
+        /// All that the broker knows, where it has an inventory.
+        entry: Option<Box<InventoryEntry>>,
+    },
+    /// The platform does not know it any more.
+    Gone,
+}
+
+/// What the broker can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Knowledge {
+    /// One instance at a time, with all that is known of it.
+    Inventory,
+    /// Nothing but the list of all: it is a Go broker.
+    List,
+}
+
+/// Looks instances up.
+pub(super) struct LookUp<'a> {
+    broker: &'a BrokerApi,
+    knowledge: Cell<Option<Knowledge>>,
+}
+
+impl<'a> LookUp<'a> {
+    /// `knowledge` is what has shown before.
+    pub(super) fn new(broker: &'a BrokerApi, knowledge: Option<Knowledge>) -> Self {
+        Self {
+            broker,
+            knowledge: Cell::new(knowledge),
+        }
+    }
+
+    /// What the broker can tell, as far as that has shown.
+    pub(super) fn knowledge(&self) -> Option<Knowledge> {
+        self.knowledge.get()
+    }
+
+    /// What an instance is at the moment.
+    pub(super) async fn current(&self, id: &InstanceId) -> Result<Current, LookUpError> {
+        if self.knowledge.get() == Some(Knowledge::List) {
+            return self.listed(id).await;
+        }
+        let mut found = self.entry(id).await;
+        if self.knowledge.get().is_none() && found.as_ref().is_err_and(is_unknown_route) {
+            // A router says the same of a broker that is away. When the list has been answered it was the broker.
+            let listed = self.listed(id).await?;
+            found = self.entry(id).await;
+            if self.knowledge.get().is_none() && found.as_ref().is_err_and(is_unknown_route) {
+                self.knowledge.set(Some(Knowledge::List));
+                return Ok(listed);
+            }
+        }
+        match found {
+            Ok(found) => {
+                self.knowledge.set(Some(Knowledge::Inventory));
+                match found {
+                    Some(entry) => self.known(entry).await,
+                    None => Ok(Current::Gone),
+                }
+            }
+            Err(error) => Err(LookUpError(Chain(&error).to_string())),
+        }
+    }
+
+    /// All that is known of an instance; `None` when nobody knows it.
+    pub(super) async fn entry(
+        &self,
+        id: &InstanceId,
+    ) -> Result<Option<InventoryEntry>, BrokerApiError> {
+        let path = ["mgmt", "v1", "service_instances", id.as_str()];
+        match self.broker.look_up(&path, &[]).await {
+            Ok(entry) => Ok(Some(entry)),
+            Err(error) if has_code(&error, Code::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The Director may know what the platform does not.
+    async fn known(&self, entry: InventoryEntry) -> Result<Current, LookUpError> {
+        let is_known = entry.space_guid.is_some() || entry.platform_operation.is_some();
+        // Where instances have no spaces only the platform's list tells.
+        if !is_known {
+            let id = entry.service_instance_id.as_str();
+            let path = ["mgmt", "v1", "service_instances"];
+            let listed: Inventory = self
+                .broker
+                .look_up(&path, &[("instance", id)])
+                .await
+                .map_err(|error| LookUpError(Chain(&error).to_string()))?;
+            if listed.complete && listed.service_instances.is_empty() {
+                return Ok(Current::Gone);
+            }
+        }
+        Ok(Current::Known {
+            plan: entry.plan_id.clone(),
+            space: entry.space_guid.clone(),
+            entry: Some(Box::new(entry)),
+        })
+    }
+
+    async fn listed(&self, id: &InstanceId) -> Result<Current, LookUpError> {
+        let listed = self.broker.list(&[]).await;
+        let listed = listed.map_err(|error| LookUpError(Chain(&error).to_string()))?;
+        let found = listed.into_iter().map(Member::from);
+        Ok(match found.into_iter().find(|member| member.id == *id) {
+            Some(member) => Current::Known {
+                plan: member.plan,
+                space: member.space,
+                entry: None,
+            },
+            None => Current::Gone,
+        })
+    }
+}
+
+/// It could not be looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LookUpError(String);
+
+impl fmt::Display for LookUpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The broker has no such route: it is a Go broker, or one of ours that is older.
+pub(super) fn is_unknown_route(error: &BrokerApiError) -> bool {
+    error.is_unknown_route()
+}
+
+pub(super) fn has_code(error: &BrokerApiError, wanted: Code) -> bool {
+    match error {
+        BrokerApiError::Refused {
+            status: StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
+            ..
+        } => error.has_code(wanted),
+        _ => false,
+    }
+}

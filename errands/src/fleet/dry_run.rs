@@ -1,0 +1,296 @@
+//! What would change: asked of the broker instance by instance, told for the whole fleet at once.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use futures_util::{StreamExt, stream};
+use odb_platform::http::StatusCode;
+use on_demand_broker::{
+    ids::InstanceId,
+    management::{ChangeKind, ChangeSort, DeploymentPresence, DryRun, PlannedChange},
+    telemetry::Chain,
+};
+use serde_json::{Value, json};
+
+use super::members::Member;
+use crate::{
+    broker_api::BrokerApi,
+    report::{Outcome, Row},
+};
+
+/// A change of the same thing to more values than this is told in one line.
+const DISTINCT_VALUES: usize = 5;
+
+/// What would become of one instance.
+#[derive(Debug)]
+pub(super) struct Forecast {
+    pub(super) row: Row,
+    /// What an upgrade would change, if that could be found out.
+    told: Option<DryRun>,
+}
+
+impl Forecast {
+    /// Nobody could tell.
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self.row.outcome, Outcome::Failed | Outcome::Busy)
+    }
+}
+
+/// Asks what upgrades would change, `at_once` instances at a time. Nothing is changed.
+pub(super) async fn of_upgrades(
+    broker: &BrokerApi,
+    members: &[Member],
+    at_once: usize,
+) -> Vec<Forecast> {
+    let asked = members.iter().map(|member| of_upgrade(broker, member));
+    stream::iter(asked).buffered(at_once).collect().await
+}
+
+async fn of_upgrade(broker: &BrokerApi, member: &Member) -> Forecast {
+    let path = [
+        "mgmt",
+        "v1",
+        "service_instances",
+        member.id.as_str(),
+        "dry_run",
+    ];
+    let body = json!({
+        "plan_id": member.plan,
+        "context": { "space_guid": member.space.as_deref().unwrap_or_default() },
+    });
+    match broker.post::<_, DryRun>(&path, &body).await {
+        Ok(told) => {
+            let outcome = if told.needs_deploy {
+                Outcome::WouldChange
+            } else {
+                Outcome::Unchanged
+            };
+            Forecast {
+                row: member.row(outcome, None),
+                told: Some(told),
+            }
+        }
+        Err(error) => {
+            let outcome = match error.status() {
+                _ if error.is_gone() => Outcome::DeploymentMissing,
+                Some(StatusCode::CONFLICT) => Outcome::Busy,
+                _ => Outcome::Failed,
+            };
+            Forecast {
+                row: member.row(outcome, Some(Chain(&error).to_string())),
+                told: None,
+            }
+        }
+    }
+}
+
+/// A recreation makes every VM anew and changes nothing else.
+pub(super) fn of_recreation(member: &Member) -> Forecast {
+    let deployment = member.entry.as_ref().map(|entry| entry.deployment);
+    let row = match deployment {
+        Some(DeploymentPresence::Absent) => member.row(Outcome::DeploymentMissing, None),
+        Some(DeploymentPresence::Present) | None => {
+            let cause = "its VMs would be made anew".to_owned();
+            member.row(Outcome::WouldChange, Some(cause))
+        }
+    };
+    Forecast { row, told: None }
+}
+
+/// One change, and how many instances it would happen to.
+#[derive(Clone, Debug, PartialEq)]
+struct Folded {
+    kind: ChangeKind,
+    text: String,
+    json: Value,
+    instances: usize,
+}
+
+/// The changes of a whole fleet, identical ones told once.
+#[derive(Debug, Default)]
+pub(super) struct FleetChanges {
+    changes: Vec<Folded>,
+    recreates_vms: BTreeSet<InstanceId>,
+    restarts_jobs: BTreeSet<InstanceId>,
+    deletes_instances: BTreeSet<InstanceId>,
+}
+
+impl FleetChanges {
+    pub(super) fn of(forecasts: &[Forecast]) -> Self {
+        let mut fleet = Self::default();
+        let mut by_path: BTreeMap<(ChangeKind, String), Vec<(PlannedChange, usize)>> =
+            BTreeMap::new();
+        for told in forecasts
+            .iter()
+            .filter_map(|forecast| forecast.told.as_ref())
+        {
+            let id = &told.service_instance_id;
+            for (risk, instances) in [
+                (&told.risks.recreates_vms, &mut fleet.recreates_vms),
+                (&told.risks.restarts_jobs, &mut fleet.restarts_jobs),
+                (&told.risks.deletes_instances, &mut fleet.deletes_instances),
+            ] {
+                if !risk.is_empty() {
+                    instances.insert(id.clone());
+                }
+            }
+            for (kind, changes) in told.changes.kinds() {
+                for change in changes {
+                    let same = by_path.entry((kind, change.path.clone())).or_default();
+                    match same.iter_mut().find(|(known, _)| known == change) {
+                        Some((_, count)) => *count += 1,
+                        None => same.push((change.clone(), 1)),
+                    }
+                }
+            }
+        }
+        for ((kind, path), values) in by_path {
+            if values.len() > DISTINCT_VALUES {
+                fleet.changes.push(differing(kind, &path, &values));
+            } else {
+                fleet
+                    .changes
+                    .extend(values.into_iter().map(|(change, instances)| Folded {
+                        kind,
+                        text: change.to_string(),
+                        json: json!(change),
+                        instances,
+                    }));
+            }
+        }
+        // What concerns most comes first, and what belongs together stays together.
+        fleet
+            .changes
+            .sort_by_key(|change| (std::cmp::Reverse(change.instances), change.kind));
+        fleet
+    }
+
+    /// A line for each change.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for change in &self.changes {
+            let instances = counted(change.instances);
+            let _ = writeln!(text, "{instances}: {}: {}", change.kind, change.text);
+        }
+        for (what, instances) in [
+            ("VMs would be made anew", &self.recreates_vms),
+            ("jobs would be restarted", &self.restarts_jobs),
+            ("VMs would be deleted", &self.deletes_instances),
+        ] {
+            if !instances.is_empty() {
+                let _ = writeln!(text, "{}: {what}", counted(instances.len()));
+            }
+        }
+        text
+    }
+
+    /// For programs.
+    pub(super) fn changes(&self) -> Value {
+        let changes = self.changes.iter().map(|change| {
+            let mut json = change.json.clone();
+            json["kind"] = json!(change.kind);
+            json["instances"] = change.instances.into();
+            json
+        });
+        changes.collect()
+    }
+
+    /// For programs: how many instances each risk concerns.
+    pub(super) fn risks(&self) -> Value {
+        json!({
+            "recreates_vms": self.recreates_vms.len(),
+            "restarts_jobs": self.restarts_jobs.len(),
+            "deletes_instances": self.deletes_instances.len(),
+        })
+    }
+}
+
+/// One line for a thing that becomes something else in nearly every instance.
+fn differing(kind: ChangeKind, path: &str, values: &[(PlannedChange, usize)]) -> Folded {
+    let change = ChangeSort::Changed;
+    Folded {
+        kind,
+        text: format!("{path} changes, to {} different values", values.len()),
+        json: json!({ "path": path, "change": change, "different_values": values.len() }),
+        instances: values.iter().map(|(_, count)| count).sum(),
+    }
+}
+
+fn counted(instances: usize) -> String {
+    let noun = if instances == 1 {
+        "instance"
+    } else {
+        "instances"
+    };
+    format!("{instances} {noun}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forecast(id: &str, changes: &Value, risks: &Value) -> Forecast {
+        let instance: InstanceId = id.to_owned().try_into().unwrap();
+        let told = json!({
+            "service_instance_id": id, "plan_id": "p", "needs_deploy": true, "changes": changes, "risks": risks,
+        });
+        Forecast {
+            row: Row::of(instance, Outcome::WouldChange),
+            told: Some(serde_json::from_value(told).unwrap()),
+        }
+    }
+
+    fn stemcell(from: &str) -> Value {
+        json!({ "stemcells": [
+            { "path": "stemcells[default].version", "change": "changed", "from": from, "to": "1.95" },
+        ] })
+    }
+
+    #[test]
+    fn identical_changes_are_told_once_and_those_of_most_instances_first() {
+        let risks = json!({
+            "recreates_vms": ["redis"], "restarts_jobs": [], "deletes_instances": [],
+        });
+        let forecasts = [
+            forecast("a", &stemcell("1.70"), &risks),
+            forecast("b", &stemcell("1.80"), &risks),
+            forecast("c", &stemcell("1.80"), &risks),
+        ];
+        let fleet = FleetChanges::of(&forecasts);
+        assert_eq!(
+            fleet.text(),
+            "2 instances: stemcells: stemcells[default].version changes from \"1.80\" to \"1.95\"\n\
+             1 instance: stemcells: stemcells[default].version changes from \"1.70\" to \"1.95\"\n\
+             3 instances: VMs would be made anew\n"
+        );
+        assert_eq!(
+            fleet.changes()[0],
+            json!({
+                "path": "stemcells[default].version", "change": "changed", "from": "1.80", "to": "1.95",
+                "kind": "stemcells", "instances": 2,
+            })
+        );
+        assert_eq!(fleet.risks()["recreates_vms"], 3);
+    }
+
+    #[test]
+    fn what_differs_in_nearly_every_instance_takes_one_line() {
+        let forecasts: Vec<_> = (0..9)
+            .map(|number| {
+                forecast(
+                    &format!("i{number}"),
+                    &stemcell(&number.to_string()),
+                    &json!({
+                        "recreates_vms": [], "restarts_jobs": [], "deletes_instances": [],
+                    }),
+                )
+            })
+            .collect();
+        assert_eq!(
+            FleetChanges::of(&forecasts).text(),
+            "9 instances: stemcells: stemcells[default].version changes, to 9 different values\n"
+        );
+    }
+}

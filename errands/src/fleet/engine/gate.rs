@@ -1,0 +1,117 @@
+//! Waves: those that were begun together are looked at together before more are begun.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use super::{Command, Engine, Health, Moment, Notice, Place, State, verdict::Halt};
+
+/// What has been begun since the last look.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wave {
+    /// Those that were tried, in order.
+    pub(super) members: Vec<usize>,
+    /// The look that is being taken.
+    pub(super) look: Option<Look>,
+}
+
+/// A look at a wave.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    /// Those that are not known to be healthy yet.
+    pub(super) pending: BTreeSet<usize>,
+    /// Those that did not become healthy in time, and what they said last.
+    pub(super) unhealthy: Vec<(Place, String)>,
+    until: Moment,
+}
+
+impl Look {
+    pub(super) fn at(members: BTreeSet<usize>, now: Moment, patience: Duration) -> Self {
+        Self {
+            pending: members,
+            unhealthy: Vec::new(),
+            until: now + patience,
+        }
+    }
+
+    /// It is healthy.
+    pub(super) fn passed(&mut self, place: usize) {
+        self.pending.remove(&place);
+    }
+
+    /// It is not. Tells when to look again; never when its time is over.
+    pub(super) fn not_yet(
+        &mut self,
+        place: usize,
+        said: String,
+        now: Moment,
+        pause: Duration,
+    ) -> Option<Moment> {
+        if now < self.until {
+            return Some((now + pause).min(self.until));
+        }
+        self.pending.remove(&place);
+        self.unhealthy.push((place, said));
+        None
+    }
+}
+
+impl Engine {
+    /// Looks at those of `members` that were done. Where there is none, there is nothing to wait for.
+    pub(super) fn begin_look(&mut self, members: Vec<Place>, now: Moment) {
+        let Some(gate) = self.settings.gate else {
+            return;
+        };
+        let is_done =
+            |place: &Place| matches!(self.instances[*place].state, State::Succeeded | State::Done);
+        let members: BTreeSet<_> = members.into_iter().filter(is_done).collect();
+        if members.is_empty() {
+            return;
+        }
+        self.say(Notice::LookingAtWave {
+            count: members.len(),
+        });
+        for place in &members {
+            self.instances[*place].is_asked = true;
+            self.commands.push(Command::Examine { place: *place });
+        }
+        self.phase.wave.look = Some(Look::at(members, now, gate.patience));
+    }
+
+    pub(super) fn examined(&mut self, place: Place, health: Health, now: Moment) {
+        self.instances[place].is_asked = false;
+        let Some(look) = &mut self.phase.wave.look else {
+            return;
+        };
+        match health {
+            Health::Healthy => look.passed(place),
+            Health::Gone => {
+                look.passed(place);
+                // It has been counted as done, and is so no more: whoever counts changes has counted it already.
+                self.instances[place].state = State::Deleted;
+                let id = self.instances[place].id.clone();
+                self.say(Notice::GoneSince { id });
+            }
+            Health::NotYet { said } => {
+                if let Some(at) = look.not_yet(place, said, now, self.settings.poll_pause) {
+                    self.timers.insert((at, place));
+                }
+            }
+        }
+    }
+
+    pub(super) fn end_look(&mut self) {
+        let Some(look) = self.phase.wave.look.take() else {
+            return;
+        };
+        if look.unhealthy.is_empty() {
+            self.say(Notice::WaveIsHealthy);
+            return;
+        }
+        let mut causes = Vec::new();
+        for (place, said) in look.unhealthy {
+            let id = &self.instances[place].id;
+            causes.push(format!("[{id}] not healthy after its operation: {said}"));
+            self.unhealthy.insert(place, said);
+        }
+        self.halt.get_or_insert(Halt::Unhealthy { causes });
+    }
+}

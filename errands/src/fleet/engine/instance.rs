@@ -1,0 +1,125 @@
+//! What is known of one instance during a pass.
+
+use std::time::Duration;
+
+use on_demand_broker::ids::InstanceId;
+
+use super::{Moment, trouble::Trouble};
+
+/// How an instance stands when the pass begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing is known to have been done.
+    Untouched,
+    /// This run has done it before it was interrupted.
+    Done,
+    /// The platform's pass of this run has brought it up to date.
+    UpgradedThroughPlatform,
+    /// This run has begun it before it was interrupted.
+    Underway {
+        /// The Director's task, where it is known.
+        task: Option<u64>,
+    },
+    /// This run has failed on it before it was interrupted.
+    Failed {
+        /// Why.
+        cause: String,
+    },
+}
+
+/// Where an instance is (`spec/contracts/errands.md` §4.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It waits for its turn, or is not touched any more.
+    NotStarted,
+    /// The operation is being asked for.
+    Triggering,
+    /// The operation goes on.
+    Accepted {
+        /// The Director's task, where it is known.
+        task: Option<u64>,
+    },
+    /// Another operation was in the way; the next attempt comes back to it.
+    Busy,
+    /// The operation has succeeded.
+    Succeeded,
+    /// There was nothing to do.
+    Skipped,
+    /// It was done before the run was interrupted.
+    Done,
+    /// The operation, or asking for it or after it, has failed.
+    Failed {
+        /// Why, naming the instance.
+        cause: String,
+    },
+    /// The platform does not know it any more.
+    Deleted,
+    /// The platform knows it, but there is nothing of it.
+    Orphan,
+}
+
+impl State {
+    /// Nothing more comes of it in this pass.
+    pub fn is_final(&self) -> bool {
+        !matches!(
+            self,
+            Self::NotStarted | Self::Triggering | Self::Accepted { .. } | Self::Busy
+        )
+    }
+
+    /// It takes one of the places of those that are worked on at once.
+    pub fn is_in_flight(&self) -> bool {
+        matches!(self, Self::Triggering | Self::Accepted { .. })
+    }
+
+    /// An operation was tried on it, or is, so that it tells how the others will fare.
+    pub(super) fn is_tried(&self) -> bool {
+        match self {
+            Self::Triggering
+            | Self::Accepted { .. }
+            | Self::Succeeded
+            | Self::Done
+            | Self::Failed { .. } => true,
+            Self::NotStarted | Self::Busy | Self::Skipped | Self::Deleted | Self::Orphan => false,
+        }
+    }
+}
+
+/// An instance of a pass.
+#[derive(Clone, Debug)]
+pub(super) struct Instance {
+    pub(super) id: InstanceId,
+    pub(super) state: State,
+    /// A call is on its way, so that the next one waits.
+    pub(super) is_asked: bool,
+    pub(super) trouble: Option<Trouble>,
+    /// When it was first begun.
+    pub(super) began: Option<Moment>,
+    /// When it reached its state.
+    pub(super) since: Moment,
+}
+
+impl Instance {
+    pub(super) fn new(id: InstanceId, standing: Standing) -> Self {
+        let state = match standing {
+            Standing::Untouched => State::NotStarted,
+            Standing::Done => State::Done,
+            Standing::UpgradedThroughPlatform => State::Skipped,
+            Standing::Underway { task } => State::Accepted { task },
+            Standing::Failed { cause } => State::Failed { cause },
+        };
+        Self {
+            id,
+            state,
+            is_asked: false,
+            trouble: None,
+            began: None,
+            since: Moment::ZERO,
+        }
+    }
+
+    /// How long it took, as far as this pass knows.
+    pub(super) fn taken(&self) -> Option<Duration> {
+        self.began.map(|began| self.since.saturating_sub(began))
+    }
+}

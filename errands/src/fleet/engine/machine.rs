@@ -1,0 +1,426 @@
+//! The engine: events in, commands out. This file decides what comes next.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use on_demand_broker::ids::InstanceId;
+
+use super::{
+    Account, Canaries, Command, Event, Moment, Notice, Place, Settings, Start, State, Verdict,
+    instance::Instance,
+    phase::{Phase, PhaseKind},
+    verdict::{Halt, Remains},
+};
+
+/// A pass over a fleet.
+#[derive(Debug)]
+pub struct Engine {
+    pub(super) settings: Settings,
+    pub(super) instances: Vec<Instance>,
+    pub(super) phase: Phase,
+    pub(super) halt: Option<Halt>,
+    pub(super) is_over: bool,
+    /// What is to be asked when.
+    pub(super) timers: BTreeSet<(Moment, Place)>,
+    pub(super) in_flight: usize,
+    /// Triggers without an answer yet.
+    pub(super) triggers_out: usize,
+    /// Those that have failed, in the order in which they did.
+    pub(super) failures: Vec<Place>,
+    /// What an interrupted part of the run has done or begun, and nobody is known to have seen healthy.
+    unseen: Vec<Place>,
+    /// Those that did not become healthy in time, and what they said last.
+    pub(super) unhealthy: BTreeMap<Place, String>,
+    pub(super) commands: Vec<Command>,
+}
+
+impl Engine {
+    /// A pass over these instances that begins now. Gives what is to be done first.
+    pub fn begin(
+        settings: Settings,
+        starts: Vec<Start>,
+        canaries: Option<Canaries>,
+    ) -> (Self, Vec<Command>) {
+        let instances: Vec<_> = starts
+            .into_iter()
+            .map(|start| Instance::new(start.id, start.standing))
+            .collect();
+        let mut engine = Self {
+            settings,
+            instances,
+            phase: Phase::new(PhaseKind::Main, Vec::new()),
+            halt: None,
+            is_over: false,
+            timers: BTreeSet::new(),
+            in_flight: 0,
+            triggers_out: 0,
+            failures: Vec::new(),
+            unseen: Vec::new(),
+            unhealthy: BTreeMap::new(),
+            commands: Vec::new(),
+        };
+        engine.take_up(Moment::ZERO);
+        match canaries {
+            Some(canaries) => engine.begin_canaries(canaries),
+            None => engine.begin_main(),
+        }
+        engine.go_on(Moment::ZERO);
+        let commands = std::mem::take(&mut engine.commands);
+        (engine, commands)
+    }
+
+    /// Hears what has happened. Gives what is to be done.
+    pub fn hear(&mut self, event: Event, now: Moment) -> Vec<Command> {
+        if !self.is_over {
+            match event {
+                Event::Triggered { place, answer } => self.triggered(place, answer, now),
+                Event::Polled { place, answer } => self.polled(place, answer, now),
+                Event::Examined { place, health } => self.examined(place, health, now),
+                Event::Stop => self.halt = Some(Halt::Stopped),
+            }
+            self.go_on(now);
+        }
+        std::mem::take(&mut self.commands)
+    }
+
+    /// Notices that time has passed. Gives what is to be done.
+    pub fn tick(&mut self, now: Moment) -> Vec<Command> {
+        if !self.is_over {
+            self.ring(now);
+            self.go_on(now);
+        }
+        std::mem::take(&mut self.commands)
+    }
+
+    /// When [`tick`](Self::tick) is due, unless something is heard before.
+    pub fn next_tick(&self) -> Option<Moment> {
+        let timer = self.timers.first().map(|(at, _)| *at);
+        timer.into_iter().chain(self.phase.pause).min()
+    }
+
+    /// Nothing more is to be done.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// How many instances are where.
+    pub fn account(&self) -> Account {
+        Account::of(self.instances.iter().map(|instance| &instance.state))
+    }
+
+    /// An instance: its id, its state, and how long it has taken as far as this pass knows.
+    pub fn instance(&self, place: Place) -> (&InstanceId, &State, Option<Duration>) {
+        let instance = &self.instances[place];
+        (&instance.id, &instance.state, instance.taken())
+    }
+
+    /// What an instance said last that did not become healthy in time.
+    pub fn unhealthy(&self, place: Place) -> Option<&str> {
+        self.unhealthy.get(&place).map(String::as_str)
+    }
+
+    /// How many instances there are.
+    pub fn len(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.instances.is_empty()
+    }
+
+    /// How the pass has ended.
+    pub fn verdict(&self) -> Verdict {
+        let ids = |wanted: fn(&State) -> bool| -> Vec<InstanceId> {
+            let found = self.instances.iter().filter(|found| wanted(&found.state));
+            found.map(|instance| instance.id.clone()).collect()
+        };
+        let causes = self.failures.iter().filter_map(|place| {
+            let State::Failed { cause } = &self.instances[*place].state else {
+                return None;
+            };
+            Some(cause.clone())
+        });
+        Verdict::of(&Remains {
+            account: self.account(),
+            causes: causes.collect(),
+            busy: ids(|state| matches!(state, State::Busy)),
+            failed: ids(|state| matches!(state, State::Failed { .. })),
+            phase: &self.phase,
+            halt: self.halt.as_ref(),
+            allowed: self.allowed(),
+            canaries_tried: self.tried(),
+        })
+    }
+
+    /// Takes up what an interrupted part of the run has left. A gate looks at it before anything is begun: the interruption
+    /// may have come before the look, or because of it.
+    fn take_up(&mut self, now: Moment) {
+        for place in 0..self.instances.len() {
+            let state = &self.instances[place].state;
+            if self.settings.gate.is_some() && matches!(state, State::Accepted { .. } | State::Done)
+            {
+                self.unseen.push(place);
+            }
+            match self.instances[place].state.clone() {
+                State::Accepted { task } => {
+                    self.in_flight += 1;
+                    self.instances[place].began = Some(now);
+                    let id = self.instances[place].id.clone();
+                    self.say(Notice::TakenUp { id, task });
+                    self.poll(place);
+                    self.changed(place);
+                }
+                State::Failed { .. } => self.failures.push(place),
+                State::Skipped => {
+                    let id = self.instances[place].id.clone();
+                    self.say(Notice::UpgradedThroughPlatform { id });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn begin_canaries(&mut self, canaries: Canaries) {
+        let Canaries {
+            candidates,
+            limit,
+            criteria,
+        } = canaries;
+        let is_done = |place: &&Place| self.instances[**place].state == State::Done;
+        if candidates.iter().filter(is_done).count() >= limit {
+            self.say(Notice::CanariesDoneBefore);
+            self.begin_main();
+            return;
+        }
+        let has_failed =
+            |place: &Place| matches!(self.instances[*place].state, State::Failed { .. });
+        if candidates.iter().any(has_failed) {
+            self.halt = Some(Halt::Canary);
+        }
+        self.phase = Phase::new(PhaseKind::Canaries { limit }, candidates);
+        self.say(Notice::StartingCanaries {
+            count: limit,
+            criteria,
+        });
+        self.say_attempt();
+    }
+
+    fn begin_main(&mut self) {
+        for instance in &mut self.instances {
+            if instance.state == State::Busy {
+                instance.state = State::NotStarted;
+            }
+        }
+        let left = |place: &Place| !self.instances[*place].state.is_final();
+        let members = (0..self.instances.len()).filter(left).collect();
+        self.phase = Phase::new(PhaseKind::Main, members);
+        self.say_attempt();
+        self.watch_budget();
+    }
+
+    /// Does all that can be done now.
+    fn go_on(&mut self, now: Moment) {
+        while !self.is_over {
+            self.trigger_more(now);
+            let is_waiting = match self.halt {
+                // What goes on need not be waited for, an answer that is on its way must: it tells whether more goes on.
+                Some(Halt::Stopped) => self.triggers_out > 0,
+                _ => self.in_flight > 0,
+            };
+            if is_waiting || !self.next_step(now) {
+                return;
+            }
+        }
+    }
+
+    /// Nothing is in flight and nothing can be begun: decides what comes then. Gives whether to go on at once.
+    fn next_step(&mut self, now: Moment) -> bool {
+        if self.halt == Some(Halt::Stopped) {
+            self.is_over = true;
+            return false;
+        }
+        if let Some(look) = &self.phase.wave.look {
+            if !look.pending.is_empty() {
+                return false;
+            }
+            self.end_look();
+            return true;
+        }
+        if self.halt.is_some() {
+            self.is_over = true;
+            return false;
+        }
+        if !self.unseen.is_empty() {
+            let unseen = std::mem::take(&mut self.unseen);
+            self.begin_look(unseen, now);
+            return true;
+        }
+        if let Some(pause) = self.phase.pause {
+            if now < pause {
+                return false;
+            }
+            self.begin_attempt();
+            return true;
+        }
+        if self.settings.gate.is_some() && !self.phase.wave.members.is_empty() {
+            let members = std::mem::take(&mut self.phase.wave.members);
+            self.begin_look(members, now);
+            return true;
+        }
+        self.end_attempt(now);
+        true
+    }
+
+    fn end_attempt(&mut self, now: Moment) {
+        let is_complete = self.is_complete();
+        if is_complete && self.phase.is_of_canaries() {
+            self.say(Notice::FinishedCanaries);
+            self.begin_main();
+            return;
+        }
+        let is_last = is_complete || self.phase.attempt >= self.settings.attempts;
+        if !is_complete || self.failures.is_empty() {
+            let pause = (!is_last).then_some(self.settings.attempt_pause);
+            self.say(Notice::Progress {
+                pause: pause.unwrap_or_default(),
+                account: self.account(),
+            });
+        }
+        if is_last {
+            self.is_over = true;
+        } else {
+            self.phase.pause = Some(now + self.settings.attempt_pause);
+        }
+    }
+
+    fn begin_attempt(&mut self) {
+        for place in self.phase.members.clone() {
+            if self.instances[place].state == State::Busy {
+                self.instances[place].state = State::NotStarted;
+            }
+        }
+        self.phase.pause = None;
+        self.phase.cursor = 0;
+        self.phase.attempt += 1;
+        self.say_attempt();
+    }
+
+    /// The phase has reached what it is for.
+    fn is_complete(&self) -> bool {
+        let is_final = |place: &&Place| self.instances[**place].state.is_final();
+        let finals = self.phase.members.iter().filter(is_final).count();
+        match self.phase.kind {
+            PhaseKind::Canaries { limit } => finals >= limit,
+            PhaseKind::Main => finals == self.phase.members.len(),
+        }
+    }
+
+    fn trigger_more(&mut self, now: Moment) {
+        while self.may_trigger() {
+            let rest = &self.phase.members[self.phase.cursor..];
+            let is_next = |place: &Place| self.instances[*place].state == State::NotStarted;
+            let Some(skipped) = rest.iter().position(is_next) else {
+                self.phase.cursor = self.phase.members.len();
+                return;
+            };
+            let position = self.phase.cursor + skipped;
+            let place = self.phase.members[position];
+            self.phase.cursor = position + 1;
+            let number = match self.phase.kind {
+                PhaseKind::Canaries { .. } => None,
+                PhaseKind::Main => Some((position + 1, self.phase.members.len())),
+            };
+            let instance = &mut self.instances[place];
+            instance.began.get_or_insert(now);
+            let id = instance.id.clone();
+            self.phase.wave.members.push(place);
+            self.in_flight += 1;
+            self.become_state(place, State::Triggering, now);
+            self.say(Notice::Starting { id, number });
+            self.trigger(place, false);
+        }
+    }
+
+    fn may_trigger(&self) -> bool {
+        let is_in_the_middle =
+            self.phase.pause.is_none() && self.phase.wave.look.is_none() && self.unseen.is_empty();
+        if self.halt.is_some() || !is_in_the_middle || self.in_flight >= self.settings.max_in_flight
+        {
+            return false;
+        }
+        match self.phase.kind {
+            PhaseKind::Canaries { limit } => self.tried() < limit,
+            PhaseKind::Main => {
+                let wave = self.settings.gate.and_then(|gate| gate.wave);
+                wave.is_none_or(|wave| {
+                    self.phase.wave.members.len()
+                        < usize::try_from(wave.get()).unwrap_or(usize::MAX)
+                })
+            }
+        }
+    }
+
+    /// How many of the phase's instances tell how the others will fare.
+    fn tried(&self) -> usize {
+        let is_tried = |place: &&Place| self.instances[**place].state.is_tried();
+        self.phase.members.iter().filter(is_tried).count()
+    }
+
+    fn allowed(&self) -> Option<usize> {
+        let budget = self.settings.budget?;
+        Some(budget.of(self.instances.len()))
+    }
+
+    pub(super) fn watch_budget(&mut self) {
+        if self
+            .allowed()
+            .is_some_and(|allowed| self.failures.len() > allowed)
+        {
+            self.halt.get_or_insert(Halt::Budget);
+        }
+    }
+
+    pub(super) fn trigger(&mut self, place: Place, is_repeat: bool) {
+        self.instances[place].is_asked = true;
+        self.triggers_out += 1;
+        self.commands.push(Command::Trigger { place, is_repeat });
+    }
+
+    pub(super) fn poll(&mut self, place: Place) {
+        self.instances[place].is_asked = true;
+        self.commands.push(Command::Poll { place });
+    }
+
+    pub(super) fn become_state(&mut self, place: Place, state: State, now: Moment) {
+        let instance = &mut self.instances[place];
+        instance.state = state;
+        instance.since = now;
+        self.changed(place);
+    }
+
+    fn changed(&mut self, place: Place) {
+        let state = self.instances[place].state.clone();
+        self.commands.push(Command::Changed { place, state });
+    }
+
+    fn say_attempt(&mut self) {
+        let is_final = |place: &&Place| self.instances[**place].state.is_final();
+        let finals = self.phase.members.iter().filter(is_final).count();
+        let remaining = match self.phase.kind {
+            PhaseKind::Canaries { limit } => Some(limit.saturating_sub(finals)),
+            PhaseKind::Main => None,
+        };
+        self.say(Notice::Attempt {
+            number: self.phase.attempt,
+            of: self.settings.attempts,
+            canaries: remaining,
+        });
+    }
+
+    pub(super) fn say(&mut self, notice: Notice) {
+        self.commands.push(Command::Say(notice));
+    }
+}

@@ -1,0 +1,447 @@
+//! What holds whatever happens.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
+    time::Duration,
+};
+
+use proptest::{collection::vec, option, prelude::*};
+
+use on_demand_broker::config::errands::FailureBudget;
+
+use super::*;
+
+/// What becomes of an instance, whatever it is asked.
+#[derive(Clone, Debug)]
+struct Fate {
+    standing: Standing,
+    /// So many triggers find it busy.
+    busy: usize,
+    /// So many triggers have no answer.
+    unanswered_triggers: usize,
+    trigger: TriggerAnswer,
+    /// So many polls have no answer.
+    unanswered_polls: usize,
+    /// So many polls find it at work.
+    polls: usize,
+    has_success: bool,
+    /// So many looks find it unhealthy.
+    unhealthy: usize,
+    /// Its user deletes it before it was seen healthy.
+    is_gone: bool,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    let standing = prop_oneof![
+        12 => Just(Standing::Untouched),
+        1 => Just(Standing::Done),
+        1 => Just(Standing::UpgradedThroughPlatform),
+        1 => Just(Standing::Underway { task: None }),
+        1 => Just(Standing::Failed { cause: "earlier".to_owned() }),
+    ];
+    let trigger = prop_oneof![
+        8 => Just(TriggerAnswer::Accepted { task: Some(1) }),
+        1 => Just(TriggerAnswer::Succeeded),
+        1 => Just(TriggerAnswer::Skipped),
+        1 => Just(TriggerAnswer::Deleted),
+        1 => Just(TriggerAnswer::Orphan),
+        1 => Just(TriggerAnswer::Failed { cause: "refused".to_owned() }),
+    ];
+    let unanswered = prop_oneof![6 => Just(0_usize), 1 => 1..12_usize];
+    (
+        standing,
+        prop_oneof![4 => Just(0_usize), 1 => 1..5_usize],
+        unanswered.clone(),
+        trigger,
+        unanswered,
+        0..3_usize,
+        prop::bool::weighted(0.9),
+        0..4_usize,
+        prop::bool::weighted(0.1),
+    )
+        .prop_map(
+            |(
+                standing,
+                busy,
+                unanswered_triggers,
+                trigger,
+                unanswered_polls,
+                polls,
+                has_success,
+                unhealthy,
+                is_gone,
+            )| Fate {
+                standing,
+                busy,
+                unanswered_triggers,
+                trigger,
+                unanswered_polls,
+                polls,
+                has_success,
+                unhealthy,
+                is_gone,
+            },
+        )
+}
+
+#[derive(Clone, Debug)]
+struct World {
+    settings: Settings,
+    fates: Vec<Fate>,
+    canaries: usize,
+    /// Which of the calls that are on their way is answered next.
+    order: Vec<usize>,
+    /// After so many answers the operator wants an end.
+    stop: Option<usize>,
+}
+
+fn world() -> impl Strategy<Value = World> {
+    let budget = option::weighted(
+        0.3,
+        prop_oneof![
+            (0..4_usize).prop_map(FailureBudget::Instances),
+            (0..50_u8).prop_map(FailureBudget::Percent)
+        ],
+    );
+    let gate = option::weighted(0.3, option::of(1..4_u32)).prop_map(|gate| {
+        gate.map(|wave| HealthGate {
+            wave: wave.and_then(NonZeroU32::new),
+            patience: Duration::from_secs(15),
+        })
+    });
+    let settings = (1..6_usize, 1..4_u32, 0..90_u64, budget, gate).prop_map(
+        |(max_in_flight, attempts, patience, budget, gate)| Settings {
+            max_in_flight,
+            attempts,
+            attempt_pause: Duration::from_mins(1),
+            poll_pause: Duration::from_secs(10),
+            patience: Duration::from_secs(patience),
+            budget,
+            gate,
+        },
+    );
+    (
+        settings,
+        vec(fate(), 0..14),
+        0..6_usize,
+        vec(any::<usize>(), 1..60),
+        option::weighted(0.2, 0..30_usize),
+    )
+        .prop_map(|(settings, fates, canaries, order, stop)| World {
+            settings,
+            fates,
+            canaries,
+            order,
+            stop,
+        })
+}
+
+/// What was seen of a pass.
+#[derive(Debug)]
+struct Seen {
+    verdict: Verdict,
+    most_in_flight: usize,
+    taken_up: usize,
+    /// Accepted triggers of each instance.
+    accepted: Vec<usize>,
+    /// Triggers after the pass had reason to stop.
+    triggers_after_end: usize,
+    states: Vec<State>,
+    failed_canary_then_triggered: bool,
+    /// Triggers while something of an earlier wave had never been seen healthy.
+    blind_triggers: usize,
+}
+
+/// What a gate has not seen healthy yet.
+#[derive(Debug, Default)]
+struct Unseen {
+    /// Done or begun before the interruption, and done by canaries.
+    earlier: BTreeSet<Place>,
+    /// Done since.
+    latest: BTreeSet<Place>,
+}
+
+impl Unseen {
+    fn at_begin(world: &World) -> Self {
+        let mut unseen = Self::default();
+        for (place, fate) in world.fates.iter().enumerate() {
+            if matches!(fate.standing, Standing::Done | Standing::Underway { .. }) {
+                unseen.earlier.insert(place);
+            }
+        }
+        unseen
+    }
+
+    fn changed(&mut self, place: Place, state: &State) {
+        match state {
+            State::Failed { .. } => {
+                self.earlier.remove(&place);
+            }
+            State::Succeeded if !self.earlier.contains(&place) => {
+                self.latest.insert(place);
+            }
+            _ => {}
+        }
+    }
+
+    fn heard(&mut self, event: &Event) {
+        if let Event::Examined {
+            place,
+            health: Health::Healthy | Health::Gone,
+        } = event
+        {
+            self.earlier.remove(place);
+            self.latest.remove(place);
+        }
+    }
+
+    fn forbids_a_trigger(&self, gate: HealthGate, in_canaries: bool) -> bool {
+        let wave = gate.wave.filter(|_| !in_canaries);
+        let is_full =
+            wave.is_some_and(|wave| self.latest.len() >= usize::try_from(wave.get()).unwrap());
+        !self.earlier.is_empty() || is_full
+    }
+}
+
+fn run(world: &World) -> Seen {
+    let mut fates = world.fates.clone();
+    let ids: Vec<on_demand_broker::ids::InstanceId> = (0..fates.len())
+        .map(|place| format!("i{place}").try_into().unwrap())
+        .collect();
+    let selection = CanarySelection {
+        count: world.canaries,
+        criteria: BTreeMap::new(),
+    };
+    let canaries = selection.among(&ids, &[]).unwrap();
+    let has_canaries = canaries.is_some();
+    let starts = ids.iter().zip(&fates).map(|(id, fate)| Start {
+        id: id.clone(),
+        standing: fate.standing.clone(),
+    });
+    let taken_up = fates
+        .iter()
+        .filter(|fate| matches!(fate.standing, Standing::Underway { .. }))
+        .count();
+    let (mut engine, mut commands) =
+        Engine::begin(world.settings.clone(), starts.collect(), canaries);
+    let (mut now, mut order) = (Moment::ZERO, world.order.iter().cycle());
+    let mut asked: Vec<Command> = Vec::new();
+    let mut accepted = vec![0; fates.len()];
+    let (mut most_in_flight, mut triggers_after_end, mut answers) = (0, 0, 0);
+    let (mut is_stopped, mut canary_failed, mut in_canaries) = (false, false, has_canaries);
+    let mut failed_canary_then_triggered = false;
+    let (mut unseen, mut blind_triggers) = (Unseen::at_begin(world), 0);
+    for _ in 0..20_000 {
+        for command in commands.drain(..) {
+            match command {
+                Command::Say(notice) => {
+                    let text = notice.to_string();
+                    if text == "FINISHED CANARIES" || text.starts_with("The canaries were") {
+                        in_canaries = false;
+                        unseen.earlier.append(&mut unseen.latest);
+                    }
+                }
+                Command::Changed { place, state } => {
+                    unseen.changed(place, &state);
+                    canary_failed |= matches!(state, State::Failed { .. })
+                        && in_canaries
+                        && fates[place].standing == Standing::Untouched;
+                }
+                asking => {
+                    if let Command::Trigger {
+                        is_repeat: false, ..
+                    } = asking
+                    {
+                        triggers_after_end += usize::from(is_stopped);
+                        failed_canary_then_triggered |= canary_failed;
+                        let gate = world.settings.gate;
+                        blind_triggers += usize::from(
+                            gate.is_some_and(|gate| unseen.forbids_a_trigger(gate, in_canaries)),
+                        );
+                    }
+                    asked.push(asking);
+                }
+            }
+        }
+        let in_flight = (0..engine.len())
+            .filter(|place| engine.instance(*place).1.is_in_flight())
+            .count();
+        most_in_flight = most_in_flight.max(in_flight);
+        if engine.is_over() {
+            let states = (0..engine.len())
+                .map(|place| engine.instance(place).1.clone())
+                .collect();
+            return Seen {
+                verdict: engine.verdict(),
+                most_in_flight,
+                taken_up,
+                accepted,
+                triggers_after_end,
+                states,
+                failed_canary_then_triggered,
+                blind_triggers,
+            };
+        }
+        if world.stop == Some(answers) && !is_stopped {
+            is_stopped = true;
+            commands = engine.hear(Event::Stop, now);
+            continue;
+        }
+        if asked.is_empty() {
+            let next = engine
+                .next_tick()
+                .expect("a pass that is not over waits for something");
+            assert!(next > now, "time goes on");
+            now = next;
+            commands = engine.tick(now);
+            continue;
+        }
+        answers += 1;
+        let next = order.next().copied().unwrap_or_default() % asked.len();
+        let event = answer(asked.swap_remove(next), &mut fates, &mut accepted);
+        unseen.heard(&event);
+        commands = engine.hear(event, now);
+    }
+    panic!("the pass does not end: {world:?}");
+}
+
+fn answer(asked: Command, fates: &mut [Fate], accepted: &mut [usize]) -> Event {
+    match asked {
+        Command::Trigger { place, .. } => Event::Triggered {
+            place,
+            answer: trigger(&mut fates[place], &mut accepted[place]),
+        },
+        Command::Poll { place } => Event::Polled {
+            place,
+            answer: poll(&mut fates[place]),
+        },
+        Command::Examine { place } => Event::Examined {
+            place,
+            health: examine(&mut fates[place]),
+        },
+        told => panic!("{told:?} was kept"),
+    }
+}
+
+fn trigger(fate: &mut Fate, accepted: &mut usize) -> TriggerAnswer {
+    if fate.unanswered_triggers > 0 {
+        fate.unanswered_triggers -= 1;
+        return TriggerAnswer::Unanswered {
+            cause: "silence".to_owned(),
+        };
+    }
+    if fate.busy > 0 {
+        fate.busy -= 1;
+        return TriggerAnswer::Busy;
+    }
+    *accepted += usize::from(matches!(
+        fate.trigger,
+        TriggerAnswer::Accepted { .. } | TriggerAnswer::Succeeded
+    ));
+    fate.trigger.clone()
+}
+
+fn poll(fate: &mut Fate) -> PollAnswer {
+    if fate.unanswered_polls > 0 {
+        fate.unanswered_polls -= 1;
+        return PollAnswer::Unanswered {
+            cause: "silence".to_owned(),
+        };
+    }
+    if fate.polls > 0 {
+        fate.polls -= 1;
+        return PollAnswer::InProgress;
+    }
+    if fate.has_success {
+        PollAnswer::Succeeded
+    } else {
+        PollAnswer::Failed {
+            description: "no".to_owned(),
+        }
+    }
+}
+
+fn examine(fate: &mut Fate) -> Health {
+    if fate.unhealthy > 0 {
+        fate.unhealthy -= 1;
+        return Health::NotYet {
+            said: "failing".to_owned(),
+        };
+    }
+    if fate.is_gone {
+        return Health::Gone;
+    }
+    Health::Healthy
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn every_pass_ends_with_an_exact_account(world in world()) {
+        let seen = run(&world);
+        let account = seen.verdict.account;
+        prop_assert_eq!(account.total(), world.fates.len());
+        prop_assert_eq!(account.failed, seen.states.iter().filter(|state| matches!(state, State::Failed { .. })).count());
+        let is_clean = account.failed + account.busy + account.not_started + account.in_progress == 0;
+        if is_clean && world.settings.gate.is_none() && world.stop.is_none() {
+            prop_assert_eq!(&seen.verdict.failure, &None);
+        }
+        if !is_clean {
+            prop_assert!(seen.verdict.failure.is_some(), "{:?}", seen);
+        }
+        prop_assert_eq!(seen.verdict.summary.contains("Status: FAILED"), seen.verdict.failure.is_some());
+    }
+
+    #[test]
+    fn never_are_more_in_flight_than_may_be(world in world()) {
+        let seen = run(&world);
+        // What an interrupted run has begun goes on, whatever the limit is now.
+        prop_assert!(seen.most_in_flight <= world.settings.max_in_flight.max(seen.taken_up), "{:?}", seen);
+    }
+
+    #[test]
+    fn no_instance_is_deployed_twice(world in world()) {
+        let seen = run(&world);
+        for (accepted, fate) in seen.accepted.iter().zip(&world.fates) {
+            prop_assert!(*accepted <= 1);
+            if fate.standing != Standing::Untouched {
+                prop_assert_eq!(*accepted, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_begun_after_a_stop_or_a_failed_canary(world in world()) {
+        let seen = run(&world);
+        prop_assert_eq!(seen.triggers_after_end, 0);
+        prop_assert!(!seen.failed_canary_then_triggered, "{:?}", seen);
+    }
+
+    #[test]
+    fn nothing_is_begun_while_something_of_an_earlier_wave_was_never_seen_healthy(world in world()) {
+        let seen = run(&world);
+        prop_assert_eq!(seen.blind_triggers, 0, "{:?}", seen);
+    }
+
+    #[test]
+    fn without_failures_and_ends_every_instance_is_reached(mut world in world()) {
+        world.stop = None;
+        world.settings.gate = None;
+        world.settings.patience = Duration::from_hours(1);
+        for fate in &mut world.fates {
+            fate.has_success = true;
+            fate.busy = fate.busy.min(usize::try_from(world.settings.attempts).unwrap() - 1);
+            if matches!(fate.trigger, TriggerAnswer::Failed { .. }) {
+                fate.trigger = TriggerAnswer::Skipped;
+            }
+            if matches!(fate.standing, Standing::Failed { .. }) {
+                fate.standing = Standing::Untouched;
+            }
+        }
+        let seen = run(&world);
+        prop_assert_eq!(seen.verdict.account.remaining(), 0, "{:?}", seen);
+        prop_assert_eq!(seen.verdict.failure, None);
+    }
+}

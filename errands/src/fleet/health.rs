@@ -1,0 +1,50 @@
+//! Whether an instance runs.
+
+use on_demand_broker::{
+    ids::InstanceId,
+    management::{Health as Told, InstanceHealth},
+    telemetry::Chain,
+};
+
+use super::engine::Health;
+use crate::broker_api::BrokerApi;
+
+/// Asks for the health of an instance. Who cannot be asked is not known to be healthy.
+pub(super) async fn of(broker: &BrokerApi, id: &InstanceId) -> Health {
+    let path = ["mgmt", "v1", "service_instances", id.as_str(), "health"];
+    match broker.get::<Told>(&path, &[]).await {
+        Ok(told) if told.healthy => Health::Healthy,
+        Ok(told) => {
+            let unhealthy: Vec<String> = told
+                .instances
+                .iter()
+                .filter(|instance| !instance.healthy)
+                .map(in_words)
+                .collect();
+            let said = if unhealthy.is_empty() {
+                "it has no instances".to_owned()
+            } else {
+                unhealthy.join(", ")
+            };
+            Health::NotYet { said }
+        }
+        Err(error) if error.is_gone() => Health::Gone,
+        Err(error) => Health::NotYet {
+            said: Chain(&error).to_string(),
+        },
+    }
+}
+
+/// `redis-server/0 is failing`.
+fn in_words(instance: &InstanceHealth) -> String {
+    let InstanceHealth {
+        instance_group,
+        index,
+        state,
+        ..
+    } = instance;
+    match index {
+        Some(index) => format!("{instance_group}/{index} is `{state}`"),
+        None => format!("{instance_group} is `{state}`"),
+    }
+}

@@ -1,0 +1,97 @@
+//! The instances that a pass is about, listed by the broker.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, bail};
+use on_demand_broker::{ids::InstanceId, management::Inventory};
+
+use super::{members::Member, pass::say_listed, resumption::RunUnderWay, run::FleetRun};
+use crate::{
+    broker_api::ListedInstance,
+    report::{Outcome, Row},
+};
+
+/// Whether a run has listed its instances before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// It has not: an instance that is named and not there is a slip.
+    First,
+    /// It has: an instance that is not there any more was deleted meanwhile.
+    Later,
+}
+
+impl FleetRun<'_> {
+    /// Says that a pass begins, and lists what it is about.
+    pub(super) async fn begin_pass(
+        &self,
+        under_way: &RunUnderWay,
+        listing: Listing,
+    ) -> anyhow::Result<Vec<Member>> {
+        self.talk.say(format_args!(
+            "STARTING OPERATION with {} concurrent workers",
+            self.file.max_in_flight
+        ));
+        let members = if under_way.is_continued || self.choice.is_narrow() {
+            self.inventory(listing).await?
+        } else {
+            let listed = self.list(&[]).await?;
+            listed.into_iter().map(Member::from).collect()
+        };
+        say_listed(&self.talk, &members);
+        Ok(members)
+    }
+
+    pub(super) async fn list(
+        &self,
+        filter: &[(String, String)],
+    ) -> anyhow::Result<Vec<ListedInstance>> {
+        let listed = self.surroundings.unless_stopped(self.broker.list(filter));
+        listed.await?.context("error listing service instances")
+    }
+
+    /// The instances that are chosen, with all that is known of them.
+    pub(super) async fn inventory(&self, listing: Listing) -> anyhow::Result<Vec<Member>> {
+        let path = ["mgmt", "v1", "service_instances"];
+        let query = self.choice.query();
+        let asked = self.broker.get::<Inventory>(&path, &query);
+        let found = self.surroundings.unless_stopped(asked).await?;
+        let found = found.context("error listing service instances")?;
+        if !found.complete {
+            bail!("error listing service instances: the list breaks off");
+        }
+        let all = found.service_instances.into_iter().map(Member::from);
+        let members: Vec<_> = all.filter(|member| !self.choice.excludes(member)).collect();
+        let listed: HashSet<&str> = members.iter().map(|member| member.id.as_str()).collect();
+        let wanted = self.choice.instances.iter();
+        let missing: Vec<&str> = wanted
+            .map(String::as_str)
+            .filter(|id| !listed.contains(id) && !self.choice.excluded.contains(*id))
+            .collect();
+        if listing == Listing::Later {
+            self.report_gone(&missing);
+            return Ok(members);
+        }
+        if !missing.is_empty() {
+            bail!(
+                "there are no such service instances among those that are chosen: {}",
+                missing.join(", ")
+            );
+        }
+        if members.is_empty() && self.choice.is_narrow() {
+            bail!("no service instance is left by what is chosen and excluded");
+        }
+        Ok(members)
+    }
+
+    /// What an earlier pass has told of them is not true any more.
+    fn report_gone(&self, missing: &[&str]) {
+        let mut report = self.report.borrow_mut();
+        for id in missing {
+            self.talk
+                .say(format_args!("[{id}] deleted meanwhile, or never there"));
+            if let Ok(id) = InstanceId::try_from((*id).to_owned()) {
+                report.add(Row::of(id, Outcome::Gone));
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `upgrade-all-service-instances` and `recreate-all-service-instances`: one operation on every service instance of a fleet
+//! (`spec/contracts/errands.md` §4).
+//!
+//! ```text
+//! errand ─► run ──► pass ─► runner ─► engine        what is to be done next: no I/O
+//!              │        │       └────► through_broker, through_platform        the calls
+//!              │        └► progress, talk, report
+//!              └► members, current, resumption, dry_run
+//! ```
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`engine`] | what is done to which instance next |
+//! | `runner` | carries out what the engine wants |
+//! | `through_broker`, `through_platform` | how operations are asked for and after |
+//! | `pass` | one pass over the instances |
+//! | `run` | the passes of a run, and what surrounds them |
+//! | `listing`, `members`, `current` | the instances, as listed and as they are |
+//! | `wishes` | what the operator wants, held against what the broker can do |
+//! | `resumption` | runs that are continued |
+//! | `dry_run` | what would change |
+//! | `director_version` | whether the Director can recreate |
+//! | `health` | whether an instance runs |
+//! | `flags` | the flags |
+
+mod current;
+mod director_version;
+mod dry_run;
+pub mod engine;
+mod flags;
+mod health;
+mod listing;
+mod members;
+mod pass;
+mod resumption;
+mod run;
+mod runner;
+mod through_broker;
+mod through_platform;
+mod wishes;
+
+use clap::Args;
+use on_demand_broker::config::errands::Fleet as FleetFile;
+
+use crate::{
+    ExitStatus, Surroundings,
+    broker_api::FleetOperation,
+    command_line::{ConfigTexts, load},
+    report::OutputFormat,
+};
+use flags::FleetFlags;
+use run::{FleetRun, report_of};
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: Some("-configPath must be given as argument"),
+    unreadable: None,
+    invalid: None,
+};
+
+/// Upgrades every service instance to what the operator offers today
+///
+/// Canaries first, then all others, some at a time. An instance that is busy is tried again later; one that fails does not
+/// stop the others, unless it is a canary.
+///
+/// Exit status: 0 every instance is as it should be (those that are gone or have no deployment do not count); 1 one is not,
+/// and the last line says why; 2 the command line means nothing.
+#[derive(Debug, Args)]
+pub struct UpgradeAll {
+    #[command(flatten)]
+    flags: FleetFlags,
+}
+
+/// Puts every service instance onto new VMs
+///
+/// Canaries first, then all others, some at a time. An instance that is busy is tried again later; one that fails does not
+/// stop the others, unless it is a canary.
+///
+/// Exit status: 0 every instance is as it should be (those that are gone or have no deployment do not count); 1 one is not,
+/// and the last line says why; 2 the command line means nothing.
+#[derive(Debug, Args)]
+pub struct RecreateAll {
+    #[command(flatten)]
+    flags: FleetFlags,
+}
+
+impl UpgradeAll {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        operate(FleetOperation::Upgrade, &self.flags, surroundings).await
+    }
+}
+
+impl RecreateAll {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        operate(FleetOperation::Recreate, &self.flags, surroundings).await
+    }
+}
+
+async fn operate(
+    operation: FleetOperation,
+    flags: &FleetFlags,
+    surroundings: &Surroundings,
+) -> anyhow::Result<ExitStatus> {
+    let begun = load(
+        flags.config.as_deref(),
+        &FILE_TEXTS,
+        FleetFile::load,
+        &surroundings.talk,
+    )
+    .and_then(|file| FleetRun::new(operation, file, flags, surroundings));
+    match begun {
+        Ok(run) => run.complete().await,
+        Err(error) => {
+            // Who wants a document gets one, whatever happens.
+            if flags.output == OutputFormat::Json {
+                let mut report = report_of(operation);
+                report.note("error", format!("{error:#}"));
+                surroundings.print(&report.document())?;
+            }
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One pass over the instances: its beginning, its course, its end.
+
+use std::collections::{HashMap, HashSet};
+
+use on_demand_broker::ids::InstanceId;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    engine::{Canaries, Engine, Notice, Place, Settings, Standing, Start, State, Verdict},
+    members::{Member, ids},
+    runner::{self, Beginning, Observer, Operator},
+};
+use crate::{
+    Talk,
+    progress::Progress,
+    report::{Outcome, Row},
+};
+
+/// One pass over the instances.
+pub(super) struct Pass<'a> {
+    pub(super) talk: &'a Talk,
+    /// What is done, in a word for a bar.
+    pub(super) doing: &'static str,
+    pub(super) settings: Settings,
+    pub(super) members: &'a [Member],
+    pub(super) canaries: Option<Canaries>,
+    pub(super) stopping: &'a CancellationToken,
+}
+
+/// How an instance stands when the pass begins, with what is needed to ask after an operation that goes on.
+pub(super) struct Known<U> {
+    pub(super) standing: Standing,
+    pub(super) underway: Option<U>,
+}
+
+impl<U> Known<U> {
+    /// How it stands; nothing goes on.
+    pub(super) fn standing(standing: Standing) -> Self {
+        Self {
+            standing,
+            underway: None,
+        }
+    }
+
+    /// Something goes on.
+    pub(super) fn underway(standing: Standing, underway: U) -> Self {
+        Self {
+            standing,
+            underway: Some(underway),
+        }
+    }
+}
+
+/// How a pass has ended.
+pub(super) struct Ended {
+    pub(super) verdict: Verdict,
+    /// Those that were brought up to date in it.
+    pub(super) succeeded: HashSet<InstanceId>,
+    /// A row for each instance.
+    pub(super) rows: Vec<Row>,
+}
+
+/// Says what there is to work on (`spec/contracts/errands.md` §4.6).
+pub(super) fn say_listed(talk: &Talk, members: &[Member]) {
+    let listed: Vec<String> = ids(members).iter().map(ToString::to_string).collect();
+    talk.say(format_args!("Service Instances: {}", listed.join(" ")));
+    talk.say(format_args!(
+        "Total Service Instances found: {}",
+        members.len()
+    ));
+}
+
+impl Pass<'_> {
+    /// Runs it. `known` tells of instances about which something is known already.
+    pub(super) async fn run<O: Operator>(
+        self,
+        operator: &O,
+        mut known: HashMap<Place, Known<O::Underway>>,
+    ) -> Ended {
+        let (mut starts, mut underway) = (Vec::new(), HashMap::new());
+        for (place, member) in self.members.iter().enumerate() {
+            let known = known.remove(&place);
+            let (standing, goes_on) = known.map_or((Standing::Untouched, None), |known| {
+                (known.standing, known.underway)
+            });
+            if let Some(goes_on) = goes_on {
+                underway.insert(place, goes_on);
+            }
+            starts.push(Start {
+                id: member.id.clone(),
+                standing,
+            });
+        }
+        let total = u64::try_from(starts.len()).unwrap_or(u64::MAX);
+        let is_over = |start: &&Start| match start.standing {
+            Standing::Done | Standing::UpgradedThroughPlatform | Standing::Failed { .. } => true,
+            Standing::Untouched | Standing::Underway { .. } => false,
+        };
+        let before = starts.iter().filter(is_over).count();
+        let before = u64::try_from(before).unwrap_or(u64::MAX);
+        let (engine, commands) = Engine::begin(self.settings, starts, self.canaries);
+        let mut onlooker = Onlooker {
+            talk: self.talk,
+            progress: Progress::resume(self.talk, self.doing, total, before),
+            tasks: HashMap::new(),
+        };
+        let beginning = Beginning {
+            engine,
+            commands,
+            underway,
+        };
+        let engine = runner::run(operator, beginning, &mut onlooker, self.stopping).await;
+        let Onlooker {
+            progress, tasks, ..
+        } = onlooker;
+        drop(progress);
+        let verdict = engine.verdict();
+        self.talk.say(&verdict.summary);
+        let states = (0..engine.len()).map(|place| engine.instance(place));
+        let succeeded = states
+            .filter(|(_, state, _)| matches!(state, State::Succeeded))
+            .map(|(id, ..)| id.clone());
+        Ended {
+            verdict,
+            succeeded: succeeded.collect(),
+            rows: (0..engine.len())
+                .map(|place| row(&engine, place, &self.members[place], tasks.get(&place)))
+                .collect(),
+        }
+    }
+}
+
+/// Tells people how a pass goes.
+struct Onlooker<'a> {
+    talk: &'a Talk,
+    progress: Progress,
+    tasks: HashMap<Place, u64>,
+}
+
+impl Observer for Onlooker<'_> {
+    fn said(&mut self, notice: &Notice) {
+        match notice {
+            Notice::Starting { .. }
+            | Notice::Triggered { .. }
+            | Notice::Waiting { .. }
+            | Notice::Ended { .. }
+            | Notice::TakenUp { .. }
+            | Notice::UpgradedThroughPlatform { .. } => self.progress.event(&notice.to_string()),
+            Notice::CanariesDoneBefore
+            | Notice::StartingCanaries { .. }
+            | Notice::Attempt { .. }
+            | Notice::AskingAgain { .. }
+            | Notice::LookingAtWave { .. }
+            | Notice::GoneSince { .. }
+            | Notice::WaveIsHealthy
+            | Notice::FinishedCanaries
+            | Notice::Progress { .. } => self.talk.say(notice),
+        }
+    }
+
+    fn changed(&mut self, place: Place, state: &State) {
+        if let State::Accepted { task: Some(task) } = state {
+            self.tasks.insert(place, *task);
+        }
+        if state.is_final() {
+            self.progress.advance();
+        }
+    }
+}
+
+fn row(engine: &Engine, place: Place, member: &Member, task: Option<&u64>) -> Row {
+    let (_, state, duration) = engine.instance(place);
+    let unhealthy = engine.unhealthy(place);
+    let outcome = match state {
+        _ if unhealthy.is_some() => Outcome::Unhealthy,
+        State::NotStarted => Outcome::NotReached,
+        State::Triggering | State::Accepted { .. } => Outcome::InProgress,
+        State::Busy => Outcome::Busy,
+        State::Succeeded | State::Done => Outcome::Succeeded,
+        State::Skipped => Outcome::Skipped,
+        State::Failed { .. } => Outcome::Failed,
+        State::Deleted => Outcome::Gone,
+        State::Orphan => Outcome::DeploymentMissing,
+    };
+    let cause = match state {
+        _ if let Some(said) = unhealthy => Some(format!("not healthy after its operation: {said}")),
+        State::Failed { cause } => Some(cause.clone()),
+        State::Done => Some("done before the run was interrupted".to_owned()),
+        _ => None,
+    };
+    Row {
+        task: task.copied(),
+        duration,
+        ..member.row(outcome, cause)
+    }
+}

@@ -1,0 +1,388 @@
+//! Runs that are continued: what an interrupted one has done is left alone, what it has begun is watched.
+
+use jiff::Timestamp;
+use odb_platform::http::StatusCode;
+use on_demand_broker::{
+    code::Code,
+    ids::InstanceId,
+    kind::OperationKind,
+    management::{
+        BeginRun, EndRun, InventoryEntry, LatestRun, OperationState, Run, RunKind, RunOutcome,
+    },
+    telemetry::Chain,
+};
+
+use super::{
+    current::{has_code, is_unknown_route},
+    engine::Standing,
+};
+use crate::{
+    Talk,
+    broker_api::{BrokerApi, BrokerApiError, FleetOperation, OperationData},
+};
+
+/// What is done about instances that an interrupted part of the run has failed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FailedBefore {
+    /// They stay failed.
+    Stay,
+    /// They are tried again.
+    AreRetried,
+}
+
+/// How much of the fleet a run is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// Some of it. What becomes of some says nothing of how the run over all of them has ended.
+    Part,
+}
+
+/// The run that is under way, as the broker remembers it.
+#[derive(Clone, Debug)]
+pub(super) struct RunUnderWay {
+    /// Unless the broker does not remember it.
+    run: Option<Run>,
+    extent: Extent,
+    /// It has begun before this process.
+    pub(super) is_continued: bool,
+}
+
+/// A run cannot be continued.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ResumptionError {
+    /// It is a Go broker, or an older one of ours.
+    #[error(
+        "the run cannot be continued: this broker does not remember runs (a Go broker does not); run without `continue` to \
+         visit every instance"
+    )]
+    UnknownToBroker,
+    /// The broker has nowhere to remember it.
+    #[error(
+        "the run cannot be continued: the broker may not keep BOSH configs, in which it would remember it; run without \
+         `continue` to visit every instance"
+    )]
+    NotKept,
+    /// The broker does not tell.
+    #[error("the last run could not be looked up")]
+    LookUp(#[source] BrokerApiError),
+}
+
+impl RunUnderWay {
+    /// Begins a run. Where it cannot be remembered it cannot be continued, which is no reason not to run. One over a part
+    /// of the fleet is not remembered: it would take the place of an interrupted one over all of it.
+    pub(super) async fn begin(
+        broker: &BrokerApi,
+        operation: FleetOperation,
+        extent: Extent,
+        talk: &Talk,
+    ) -> Self {
+        if extent == Extent::Part {
+            talk.say("This run is over a part of the fleet: it is not remembered, and cannot be continued");
+            return Self {
+                run: None,
+                extent,
+                is_continued: false,
+            };
+        }
+        let kind = kind(operation);
+        let wanted = BeginRun { kind };
+        let run = match broker.post(&["mgmt", "v1", "runs"], &wanted).await {
+            Ok(run) => Some(run),
+            Err(error) if is_unknown_route(&error) => None,
+            Err(error) => {
+                talk.say(format_args!(
+                    "If this run is interrupted it cannot be continued: {}",
+                    Chain(&error)
+                ));
+                None
+            }
+        };
+        Self {
+            run,
+            extent,
+            is_continued: false,
+        }
+    }
+
+    /// Goes on with the last run if that has not succeeded and was to bring about what is offered today, or else begins one.
+    pub(super) async fn go_on(
+        broker: &BrokerApi,
+        operation: FleetOperation,
+        extent: Extent,
+        talk: &Talk,
+    ) -> Result<Self, ResumptionError> {
+        let kind = kind(operation);
+        let name = kind.to_string();
+        let query = [("kind", name.as_str())];
+        let latest = broker.get(&["mgmt", "v1", "runs", "latest"], &query);
+        let latest: Option<LatestRun> = match latest.await {
+            Ok(run) => Some(run),
+            Err(error) if is_unknown_route(&error) => return Err(ResumptionError::UnknownToBroker),
+            Err(error) if error.status() == Some(StatusCode::NOT_IMPLEMENTED) => {
+                return Err(ResumptionError::NotKept);
+            }
+            Err(error) if has_code(&error, Code::NotFound) => None,
+            Err(error) => return Err(ResumptionError::LookUp(error)),
+        };
+        match latest {
+            Some(LatestRun { run, is_current })
+                if run.outcome != Some(RunOutcome::Succeeded) && is_current =>
+            {
+                let age = age(run.began, Timestamp::now());
+                talk.say(format_args!(
+                    "Continuing the run that began at {} ({age} ago)",
+                    run.began
+                ));
+                if extent == Extent::Part {
+                    talk.say("Only a part of it is continued: the run itself does not end with it");
+                }
+                Ok(Self {
+                    run: Some(run),
+                    extent,
+                    is_continued: true,
+                })
+            }
+            Some(LatestRun { run, .. }) if run.outcome != Some(RunOutcome::Succeeded) => {
+                let age = age(run.began, Timestamp::now());
+                talk.say(format_args!(
+                    "The run that began at {} ({age} ago) is not continued, because something else is offered today: this is \
+                     a new one",
+                    run.began
+                ));
+                Ok(Self::begin(broker, operation, extent, talk).await)
+            }
+            _ => {
+                talk.say("There is no run to continue: this is a new one");
+                Ok(Self::begin(broker, operation, extent, talk).await)
+            }
+        }
+    }
+
+    /// Writes down how the run has ended, if it was over all instances.
+    pub(super) async fn end(&self, broker: &BrokerApi, outcome: RunOutcome, talk: &Talk) {
+        let run = match (&self.run, self.extent) {
+            (Some(run), Extent::Whole) => run,
+            (None, _) | (_, Extent::Part) => return,
+        };
+        let id = run.id.to_string();
+        let path = ["mgmt", "v1", "runs", id.as_str()];
+        let ended: Result<Run, _> = broker.patch(&path, &EndRun { outcome }).await;
+        if let Err(error) = ended {
+            talk.say(format_args!(
+                "How the run has ended could not be written down: {}",
+                Chain(&error)
+            ));
+        }
+    }
+
+    /// How an instance stands: what is known of it, and what the run has done.
+    pub(super) fn standing(
+        &self,
+        operation: FleetOperation,
+        entry: &InventoryEntry,
+        failed: FailedBefore,
+    ) -> (Standing, Option<OperationData>) {
+        let Some(run) = self.run.as_ref().filter(|_| self.is_continued) else {
+            return (Standing::Untouched, None);
+        };
+        let is_done = match operation {
+            FleetOperation::Upgrade => {
+                let deployed = entry.deployed.as_ref();
+                entry.up_to_date == Some(true)
+                    && deployed.is_some_and(|deployed| deployed.at >= run.began)
+            }
+            FleetOperation::Recreate => entry.recreated.is_some_and(|at| at >= run.began),
+        };
+        let of_this_run = entry.operation.as_ref().filter(|remembered| {
+            remembered.kind == operation_kind(operation)
+                && remembered.began.is_some_and(|began| began >= run.began)
+        });
+        match of_this_run {
+            Some(remembered) if remembered.state == OperationState::InProgress => {
+                match remembered.token.clone().map(OperationData::from) {
+                    Some(data) => {
+                        let task = Some(data.task()).filter(|task| *task > 0);
+                        (Standing::Underway { task }, Some(data))
+                    }
+                    None => (Standing::Untouched, None),
+                }
+            }
+            _ if is_done => (Standing::Done, None),
+            Some(remembered)
+                if remembered.state == OperationState::Failed && failed == FailedBefore::Stay =>
+            {
+                let description = remembered.description.as_deref();
+                let cause = cause(&entry.service_instance_id, description.unwrap_or_default());
+                (Standing::Failed { cause }, None)
+            }
+            _ => (Standing::Untouched, None),
+        }
+    }
+
+    /// When it began, by the broker's clock; unless the broker cannot remember it.
+    pub(super) fn began(&self) -> Option<Timestamp> {
+        self.run.as_ref().map(|run| run.began)
+    }
+
+    /// The id, for the report.
+    pub(super) fn id(&self) -> Option<String> {
+        self.run.as_ref().map(|run| run.id.to_string())
+    }
+}
+
+/// How long ago it was, in the two units that matter.
+fn age(began: Timestamp, now: Timestamp) -> String {
+    let minutes = now.duration_since(began).as_mins().max(0);
+    match (minutes / (24 * 60), minutes / 60 % 24, minutes % 60) {
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
+
+fn cause(id: &InstanceId, description: &str) -> String {
+    format!("[{id}] Operation failed before the run was interrupted: {description}")
+}
+
+fn kind(operation: FleetOperation) -> RunKind {
+    match operation {
+        FleetOperation::Upgrade => RunKind::Upgrade,
+        FleetOperation::Recreate => RunKind::Recreate,
+    }
+}
+
+/// The broker's own word for what a run does to an instance.
+pub(super) fn operation_kind(operation: FleetOperation) -> OperationKind {
+    match operation {
+        FleetOperation::Upgrade => OperationKind::Upgrade,
+        FleetOperation::Recreate => OperationKind::Recreate,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const BEGAN: &str = "2026-01-01T12:00:00Z";
+    const EARLIER: &str = "2026-01-01T11:59:59Z";
+    const LATER: &str = "2026-01-01T12:00:01Z";
+
+    fn standing(
+        operation: FleetOperation,
+        is_continued: bool,
+        failed: FailedBefore,
+        more: &Value,
+    ) -> Standing {
+        let run = json!({
+            "id": "9d6c1d2e-54b1-4b3c-9f2a-0f6d1c2b3a4d",
+            "kind": operation.to_string(),
+            "began": BEGAN,
+            "target": "abc",
+        });
+        let under_way = RunUnderWay {
+            run: serde_json::from_value(run).unwrap(),
+            extent: Extent::Whole,
+            is_continued,
+        };
+        let mut entry = json!({
+            "service_instance_id": "i1", "deployment": "present", "owner": "this_broker",
+        });
+        for (key, value) in more.as_object().unwrap() {
+            entry[key] = value.clone();
+        }
+        let entry = serde_json::from_value(entry).unwrap();
+        under_way.standing(operation, &entry, failed).0
+    }
+
+    fn operation(kind: &str, state: &str, began: &str) -> Value {
+        let token = json!({ "BoshTaskID": 7, "OperationType": kind });
+        let request = "f2f2e4d2-8f0f-4f8e-9f54-0e1d5f4b7c10";
+        json!({ "operation": {
+            "kind": kind, "state": state, "began": began, "request": request, "token": token, "description": "no",
+        } })
+    }
+
+    fn deployed(at: &str, up_to_date: bool) -> Value {
+        json!({ "deployed": { "target": "t", "at": at }, "up_to_date": up_to_date })
+    }
+
+    #[test]
+    fn an_age_is_told_in_two_units() {
+        let began: Timestamp = BEGAN.parse().unwrap();
+        for (now, expected) in [
+            (EARLIER, "0 min"),
+            ("2026-01-01T12:59:59Z", "59 min"),
+            ("2026-01-01T15:05:00Z", "3 h 5 min"),
+            ("2026-01-15T13:00:00Z", "14 d 1 h"),
+        ] {
+            assert_eq!(age(began, now.parse().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_upgraded_in_the_run_to_what_is_offered_now_is_done() {
+        let upgrade =
+            |more: &Value| standing(FleetOperation::Upgrade, true, FailedBefore::Stay, more);
+        assert_eq!(upgrade(&deployed(LATER, true)), Standing::Done);
+        assert_eq!(upgrade(&deployed(BEGAN, true)), Standing::Done);
+        assert_eq!(upgrade(&deployed(EARLIER, true)), Standing::Untouched);
+        assert_eq!(upgrade(&deployed(LATER, false)), Standing::Untouched);
+        assert_eq!(upgrade(&json!({})), Standing::Untouched);
+    }
+
+    #[test]
+    fn what_was_recreated_in_the_run_is_done() {
+        let recreate =
+            |more: &Value| standing(FleetOperation::Recreate, true, FailedBefore::Stay, more);
+        assert_eq!(recreate(&json!({ "recreated": LATER })), Standing::Done);
+        assert_eq!(
+            recreate(&json!({ "recreated": EARLIER })),
+            Standing::Untouched
+        );
+        assert_eq!(recreate(&deployed(LATER, true)), Standing::Untouched);
+    }
+
+    #[test]
+    fn what_the_run_has_begun_goes_on_and_what_it_has_failed_on_stays_failed() {
+        let upgrade = |failed, more: &Value| standing(FleetOperation::Upgrade, true, failed, more);
+        let stay = FailedBefore::Stay;
+        assert_eq!(
+            upgrade(stay, &operation("upgrade", "in progress", LATER)),
+            Standing::Underway { task: Some(7) }
+        );
+        let failed = operation("upgrade", "failed", LATER);
+        let cause = "[i1] Operation failed before the run was interrupted: no".to_owned();
+        assert_eq!(upgrade(stay, &failed), Standing::Failed { cause });
+        assert_eq!(
+            upgrade(FailedBefore::AreRetried, &failed),
+            Standing::Untouched
+        );
+        for of_another in [
+            operation("upgrade", "in progress", EARLIER),
+            operation("upgrade", "failed", EARLIER),
+            operation("recreate", "in progress", LATER),
+            operation("update", "failed", LATER),
+        ] {
+            assert_eq!(
+                upgrade(stay, &of_another),
+                Standing::Untouched,
+                "{of_another}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_new_run_visits_every_instance() {
+        let untouched = standing(
+            FleetOperation::Upgrade,
+            false,
+            FailedBefore::Stay,
+            &deployed(LATER, true),
+        );
+        assert_eq!(untouched, Standing::Untouched);
+    }
+}

@@ -1,0 +1,405 @@
+//! A run over the fleet: its passes, and what surrounds them (`spec/contracts/errands.md` §4.1).
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap, HashSet},
+    num::NonZeroU32,
+    time::Duration,
+};
+
+use anyhow::{anyhow, bail};
+use odb_platform::{
+    cloud_controller::CloudController,
+    http::{Call, Deadline},
+};
+use on_demand_broker::{
+    config::errands::{Fleet as FleetFile, RunSettings},
+    ids::InstanceId,
+    management::{PlatformOperationState, RunOutcome},
+    telemetry::Chain,
+};
+use tokio::time::sleep;
+
+use super::{
+    dry_run::{self, FleetChanges},
+    engine::{CanarySelection, HealthGate, Settings, Standing},
+    flags::FleetFlags,
+    listing::Listing,
+    members::{Choice, Member, ids},
+    pass::{Ended, Known, Pass, say_listed},
+    resumption::{Extent, FailedBefore, RunUnderWay},
+    through_broker::ThroughBroker,
+    through_platform::ThroughPlatform,
+};
+use crate::{
+    ExitStatus, Surroundings, Talk,
+    broker_api::{BrokerApi, FleetOperation, OperationData},
+    cloud_controller,
+    report::{OutputFormat, Report, RunStatus, Shown},
+};
+
+/// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is away
+/// for some minutes.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
+/// How long instances may take to become healthy, unless somebody says otherwise.
+const HEALTH_TIMEOUT: Duration = Duration::from_mins(10);
+/// What looking at the version of the Cloud Controller may take.
+const VERSION_PATIENCE: Duration = Duration::from_mins(1);
+/// The pause before it is looked at again.
+const VERSION_PAUSE: Duration = Duration::from_secs(5);
+
+/// An empty report of the errand.
+pub(super) fn report_of(operation: FleetOperation) -> Report {
+    Report::of(match operation {
+        FleetOperation::Upgrade => "upgrade-all-service-instances",
+        FleetOperation::Recreate => "recreate-all-service-instances",
+    })
+}
+
+/// A run over the fleet.
+pub(super) struct FleetRun<'a> {
+    pub(super) operation: FleetOperation,
+    pub(super) file: FleetFile,
+    pub(super) run: RunSettings,
+    pub(super) choice: Choice,
+    pub(super) broker: BrokerApi,
+    /// With the errand's own prefix.
+    pub(super) talk: Talk,
+    pub(super) surroundings: &'a Surroundings,
+    pub(super) output: OutputFormat,
+    pub(super) report: RefCell<Report>,
+}
+
+impl<'a> FleetRun<'a> {
+    pub(super) fn new(
+        operation: FleetOperation,
+        mut file: FleetFile,
+        flags: &FleetFlags,
+        surroundings: &'a Surroundings,
+    ) -> anyhow::Result<Self> {
+        let run = flags.over(std::mem::take(&mut file.run));
+        let subject = match operation {
+            FleetOperation::Upgrade => "upgrade-all",
+            FleetOperation::Recreate => "recreate-all",
+        };
+        let broker =
+            BrokerApi::connect(&file.broker_api, file.request_timeout, &surroundings.talk)?;
+        Ok(Self {
+            operation,
+            broker,
+            talk: surroundings.talk.about(subject),
+            surroundings,
+            output: flags.output,
+            report: RefCell::new(report_of(operation)),
+            choice: Choice {
+                plans: run.plans.clone(),
+                organizations: run.organizations.clone(),
+                spaces: run.spaces.clone(),
+                instances: run.instances.clone(),
+                excluded: run.excluded.iter().cloned().collect(),
+            },
+            file,
+            run,
+        })
+    }
+
+    /// Runs it, and tells what became of each instance.
+    pub(super) async fn complete(self) -> anyhow::Result<ExitStatus> {
+        let ended = self.ended().await;
+        let status = match &ended {
+            Ok(()) => RunStatus::Succeeded,
+            Err(_) if self.surroundings.stopping.is_cancelled() => RunStatus::Stopped,
+            Err(_) => RunStatus::Failed,
+        };
+        let mut report = self.report.borrow_mut();
+        if let Err(error) = &ended {
+            report.note("error", format!("{error:#}"));
+        }
+        // Where nothing was listed only programs want to read that nothing became of anything.
+        if self.output == OutputFormat::Json || !report.rows().is_empty() {
+            report.tell(status, self.output, Shown::Unsuccessful, self.surroundings)?;
+        }
+        ended.map(|()| ExitStatus::Success)
+    }
+
+    async fn ended(&self) -> anyhow::Result<()> {
+        self.check_wishes().await?;
+        if self.run.is_dry {
+            let told = self.surroundings.unless_stopped(self.dry_run());
+            told.await.map_err(anyhow::Error::new).flatten()
+        } else {
+            self.remembered_run().await
+        }
+    }
+
+    /// Runs all passes; the broker remembers that it does.
+    async fn remembered_run(&self) -> anyhow::Result<()> {
+        let begun = async {
+            let (broker, operation, talk) = (&self.broker, self.operation, &self.talk);
+            let extent = if self.choice.is_narrow() {
+                Extent::Part
+            } else {
+                Extent::Whole
+            };
+            if self.run.continues {
+                RunUnderWay::go_on(broker, operation, extent, talk).await
+            } else {
+                Ok(RunUnderWay::begin(broker, operation, extent, talk).await)
+            }
+        };
+        let under_way = self.surroundings.unless_stopped(begun).await??;
+        if let Some(id) = under_way.id() {
+            self.report.borrow_mut().note("run", id);
+        }
+        let ended = self.passes(&under_way).await;
+        let outcome = if ended.is_ok() {
+            RunOutcome::Succeeded
+        } else {
+            RunOutcome::Failed
+        };
+        under_way.end(&self.broker, outcome, &self.talk).await;
+        ended
+    }
+
+    async fn passes(&self, under_way: &RunUnderWay) -> anyhow::Result<()> {
+        let (mut upgraded, mut left_out) = (HashSet::new(), None);
+        // A run that is continued was listed when it began.
+        let mut listing = if under_way.is_continued {
+            Listing::Later
+        } else {
+            Listing::First
+        };
+        if self.operation == FleetOperation::Upgrade {
+            match self.surroundings.unless_stopped(self.platform()).await? {
+                Ok(Some(controller)) => {
+                    self.talk.say("Upgrading all instances via CF");
+                    upgraded = self.platform_pass(&controller, under_way, listing).await?;
+                    listing = Listing::Later;
+                }
+                Ok(None) => {}
+                Err(cause) => {
+                    self.talk.say(&cause);
+                    self.report
+                        .borrow_mut()
+                        .note("platform_pass_left_out", cause.as_str());
+                    left_out = Some(cause);
+                }
+            }
+            self.talk.say("Upgrading all instances via BOSH");
+        }
+        let ended = self.broker_pass(under_way, listing, &upgraded).await;
+        if let Some(cause) = left_out {
+            self.talk.say(format_args!(
+                "{cause}. It does not know of the upgrades of this run"
+            ));
+        }
+        ended
+    }
+
+    /// The Cloud Controller, where upgrades go through it; or why they should and do not. Passing trouble is waited for.
+    async fn platform(&self) -> Result<Option<CloudController>, String> {
+        let access = self.file.cloud_foundry.as_ref();
+        let Some(access) = access.filter(|_| self.file.maintenance_info_present) else {
+            return Ok(None);
+        };
+        let without = |cause: &dyn std::fmt::Display| {
+            format!("Upgrades do not go through the Cloud Controller: {cause}")
+        };
+        let controller = cloud_controller::connect(access, &self.surroundings.talk)
+            .map_err(|error| without(&Chain(&error)))?;
+        let end = Deadline::after(self.settings().patience);
+        loop {
+            let call = Call::within(VERSION_PATIENCE);
+            match controller.knows_maintenance_info(&call).await {
+                Ok(true) => return Ok(Some(controller)),
+                Ok(false) => return Err(without(&"it does not know `maintenance_info`")),
+                Err(error) if error.is_transient() && !end.has_passed() => {
+                    let pause = VERSION_PAUSE.min(end.remaining());
+                    self.talk.say(format_args!(
+                        "The Cloud Controller could not be asked whether it knows `maintenance_info`: {}; asking again in {}s",
+                        Chain(&error),
+                        pause.as_secs()
+                    ));
+                    sleep(pause).await;
+                }
+                Err(error) => return Err(without(&Chain(&error))),
+            }
+        }
+    }
+
+    /// Gives those that were brought up to date.
+    async fn platform_pass(
+        &self,
+        controller: &CloudController,
+        under_way: &RunUnderWay,
+        listing: Listing,
+    ) -> anyhow::Result<HashSet<InstanceId>> {
+        let members = self.begin_pass(under_way, listing).await?;
+        let operator = ThroughPlatform::new(controller, &self.broker, &members);
+        let pass = self.pass(&members).await?;
+        let known = members.iter().enumerate().filter_map(|(place, member)| {
+            let (standing, _) = self.standing(under_way, member)?;
+            let is_at_it = || {
+                let entry = member.entry.as_ref()?;
+                let operation = entry.platform_operation.as_ref()?;
+                matches!(
+                    operation.state,
+                    PlatformOperationState::Initial | PlatformOperationState::InProgress
+                )
+                .then_some(())
+            };
+            match standing {
+                // Begun by the pass through the broker: the platform does not know of it, and has nothing to upgrade.
+                Standing::Underway { .. } => is_at_it().map(|()| {
+                    let standing = Standing::Underway { task: None };
+                    (place, Known::underway(standing, ()))
+                }),
+                standing => Some((place, Known::standing(standing))),
+            }
+        });
+        let ended = pass.run(&operator, known.collect()).await;
+        let ended = self.end_pass(ended, &HashSet::new())?;
+        Ok(ended.succeeded)
+    }
+
+    /// Instances that were upgraded through the platform are as the broker would make them.
+    async fn broker_pass(
+        &self,
+        under_way: &RunUnderWay,
+        listing: Listing,
+        upgraded: &HashSet<InstanceId>,
+    ) -> anyhow::Result<()> {
+        let members = self.begin_pass(under_way, listing).await?;
+        let operator = ThroughBroker::new(
+            &self.broker,
+            self.operation,
+            &members,
+            under_way,
+            &self.talk,
+        );
+        let pass = self.pass(&members).await?;
+        let mut known: HashMap<_, Known<OperationData>> = HashMap::new();
+        for (place, member) in members.iter().enumerate() {
+            if upgraded.contains(&member.id) {
+                let standing = Standing::UpgradedThroughPlatform;
+                known.insert(place, Known::standing(standing));
+            } else if let Some((standing, underway)) = self.standing(under_way, member) {
+                known.insert(place, Known { standing, underway });
+            }
+        }
+        let ended = pass.run(&operator, known).await;
+        self.end_pass(ended, upgraded)?;
+        Ok(())
+    }
+
+    /// What a run that is continued has done to an instance; nothing is known in a new one.
+    fn standing(
+        &self,
+        under_way: &RunUnderWay,
+        member: &Member,
+    ) -> Option<(Standing, Option<OperationData>)> {
+        let failed = if self.run.retries_failed {
+            FailedBefore::AreRetried
+        } else {
+            FailedBefore::Stay
+        };
+        let entry = member.entry.as_ref()?;
+        Some(under_way.standing(self.operation, entry, failed))
+    }
+
+    async fn pass<'p>(&'p self, members: &'p [Member]) -> anyhow::Result<Pass<'p>> {
+        let criteria: BTreeMap<_, _> = self.file.canary_selection.iter().cloned().collect();
+        let selection = CanarySelection {
+            count: self.file.canaries,
+            criteria,
+        };
+        let mut matching: Vec<InstanceId> = Vec::new();
+        if selection.has_criteria() {
+            let listed = self.list(&self.file.canary_selection).await?;
+            matching.extend(listed.into_iter().map(|listed| listed.instance));
+        }
+        let all = ids(members);
+        if self.choice.is_narrow() {
+            let chosen: HashSet<&InstanceId> = all.iter().collect();
+            matching.retain(|id| chosen.contains(id));
+        }
+        let canaries = selection.among(&all, &matching)?;
+        Ok(Pass {
+            talk: &self.talk,
+            doing: match self.operation {
+                FleetOperation::Upgrade => "upgrading",
+                FleetOperation::Recreate => "recreating",
+            },
+            settings: self.settings(),
+            members,
+            canaries,
+            stopping: &self.surroundings.stopping,
+        })
+    }
+
+    fn settings(&self) -> Settings {
+        let run = &self.run;
+        Settings {
+            max_in_flight: self.file.max_in_flight.get(),
+            attempts: u32::try_from(self.file.attempt_limit.get()).unwrap_or(u32::MAX),
+            attempt_pause: self.file.attempt_interval,
+            poll_pause: self.file.polling_interval,
+            patience: run.answer_timeout.unwrap_or(ANSWER_TIMEOUT),
+            budget: run.max_failures,
+            gate: run.has_health_gate.then(|| HealthGate {
+                wave: run.wave.and_then(NonZeroU32::new),
+                patience: run.health_timeout.unwrap_or(HEALTH_TIMEOUT),
+            }),
+        }
+    }
+
+    /// Keeps what became of each instance. Those that an earlier pass has brought up to date keep what is told of them.
+    fn end_pass(&self, ended: Ended, told: &HashSet<InstanceId>) -> anyhow::Result<Ended> {
+        let mut report = self.report.borrow_mut();
+        for row in &ended.rows {
+            if !told.contains(&row.instance) {
+                report.add(row.clone());
+            }
+        }
+        match &ended.verdict.failure {
+            Some(failure) => Err(anyhow!("{failure}")),
+            None => Ok(ended),
+        }
+    }
+
+    /// Tells what would change, and changes nothing.
+    async fn dry_run(&self) -> anyhow::Result<()> {
+        self.talk.say("DRY RUN: nothing is changed");
+        let members = self.inventory(Listing::First).await?;
+        say_listed(&self.talk, &members);
+        let forecasts = match self.operation {
+            FleetOperation::Upgrade => {
+                let at_once = self.file.max_in_flight.get();
+                dry_run::of_upgrades(&self.broker, &members, at_once).await
+            }
+            FleetOperation::Recreate => members.iter().map(dry_run::of_recreation).collect(),
+        };
+        let changes = FleetChanges::of(&forecasts);
+        for line in changes.text().lines() {
+            self.talk.say(line);
+        }
+        let mut report = self.report.borrow_mut();
+        report.note("dry_run", true);
+        report.note("changes", changes.changes());
+        report.note("risks", changes.risks());
+        let mut unknown = Vec::new();
+        for forecast in forecasts {
+            if forecast.is_unknown() {
+                unknown.push(forecast.row.instance.to_string());
+            }
+            report.add(forecast.row);
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        bail!(
+            "what would change could not be found out for these instances: {}",
+            unknown.join(", ")
+        );
+    }
+}

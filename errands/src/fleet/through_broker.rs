@@ -1,0 +1,334 @@
+//! Operations through the broker's management API (`spec/contracts/errands.md` §4.4).
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
+
+use odb_platform::http::StatusCode;
+use on_demand_broker::{
+    ids::InstanceId,
+    management::{InventoryOperation, OperationState as RememberedState, OperationStatus},
+    telemetry::Chain,
+};
+
+use super::{
+    current::{Current, Knowledge, LookUp},
+    engine::{Health, Place, PollAnswer, Standing, TriggerAnswer},
+    health,
+    members::Member,
+    resumption::{FailedBefore, RunUnderWay, operation_kind},
+    runner::Operator,
+};
+use crate::{
+    Talk,
+    broker_api::{
+        BrokerApi, FleetOperation, LastOperationError, OperationData, OperationState, TriggerError,
+        TriggerFault, Triggered,
+    },
+};
+
+/// Upgrades or recreates through the broker.
+pub(super) struct ThroughBroker<'a> {
+    broker: &'a BrokerApi,
+    operation: FleetOperation,
+    members: &'a [Member],
+    under_way: &'a RunUnderWay,
+    look_up: LookUp<'a>,
+    talk: &'a Talk,
+    /// What was remembered of instances before they were asked for the first time.
+    before: RefCell<HashMap<Place, Option<InventoryOperation>>>,
+    /// Those that were asked for, however that went.
+    asked: RefCell<HashSet<Place>>,
+}
+
+impl<'a> ThroughBroker<'a> {
+    pub(super) fn new(
+        broker: &'a BrokerApi,
+        operation: FleetOperation,
+        members: &'a [Member],
+        under_way: &'a RunUnderWay,
+        talk: &'a Talk,
+    ) -> Self {
+        // Whoever remembers runs or has told of an instance all that is known is no Go broker.
+        let has_inventory =
+            under_way.id().is_some() || members.iter().any(|member| member.entry.is_some());
+        let knowledge = has_inventory.then_some(Knowledge::Inventory);
+        Self {
+            broker,
+            operation,
+            members,
+            under_way,
+            look_up: LookUp::new(broker, knowledge),
+            talk,
+            before: RefCell::default(),
+            asked: RefCell::default(),
+        }
+    }
+
+    /// Whether an operation that was asked for before has begun, although no answer told so: the answer was lost, or the broker
+    /// came to work on it when it had said that it was busy. At first it is kept in mind what was there before.
+    fn begun_meanwhile(&self, place: Place, current: &Current) -> Option<Begun> {
+        let Current::Known {
+            entry: Some(entry), ..
+        } = current
+        else {
+            return None;
+        };
+        let is_asked_before = self.asked.borrow().contains(&place);
+        let known_before = self.before.borrow().get(&place).cloned();
+        if !is_asked_before {
+            let operation = entry.operation.clone();
+            self.before.borrow_mut().insert(place, operation);
+            return None;
+        }
+        let now = entry.operation.clone()?;
+        let is_new = match known_before {
+            Some(None) => true,
+            Some(Some(before)) => {
+                before.began != now.began
+                    || before.request != now.request
+                    || before.kind != now.kind
+            }
+            // It could not be looked up at first. What a run that is continued has begun is not new.
+            None => {
+                let of_run = now.began.zip(self.under_way.began());
+                !self.under_way.is_continued && of_run.is_some_and(|(now, run)| now >= run)
+            }
+        };
+        if now.kind != operation_kind(self.operation) || !is_new {
+            return None;
+        }
+        Some(match now.state {
+            RememberedState::InProgress => Begun::Underway(OperationData::from(now.token?)),
+            RememberedState::Succeeded => Begun::Succeeded,
+            RememberedState::Failed => Begun::Failed {
+                description: now.description.unwrap_or_default(),
+            },
+        })
+    }
+
+    /// What is in the way may be what was asked for.
+    async fn in_the_way(&self, place: Place) -> Option<Begun> {
+        if self.look_up.knowledge() != Some(Knowledge::Inventory) {
+            return None;
+        }
+        let current = self.look_up.current(&self.members[place].id).await.ok()?;
+        self.begun_meanwhile(place, &current)
+    }
+
+    /// An operation that has begun, as the answer to the wish for it.
+    fn answer(&self, place: Place, begun: Begun) -> (TriggerAnswer, Option<OperationData>) {
+        match begun {
+            Begun::Underway(data) => {
+                let task = Some(data.task()).filter(|task| *task > 0);
+                (TriggerAnswer::Accepted { task }, Some(data))
+            }
+            Begun::Succeeded => (TriggerAnswer::Succeeded, None),
+            Begun::Failed { description } => {
+                let id = &self.members[place].id;
+                let cause = format!("[{id}] Operation failed: {description}");
+                (TriggerAnswer::Failed { cause }, None)
+            }
+        }
+    }
+
+    /// What a run that was interrupted may still have had on its way when the list was read: the broker has worked on it
+    /// since.
+    fn begun_by_the_run(&self, current: &Current) -> Option<Begun> {
+        let Current::Known {
+            entry: Some(entry), ..
+        } = current
+        else {
+            return None;
+        };
+        let failed = FailedBefore::AreRetried;
+        match self.under_way.standing(self.operation, entry, failed) {
+            (Standing::Done, _) => Some(Begun::Succeeded),
+            (Standing::Underway { .. }, data) => data.map(Begun::Underway),
+            _ => None,
+        }
+    }
+
+    async fn ask(&self, place: Place, current: Current) -> (TriggerAnswer, Option<OperationData>) {
+        let member = &self.members[place];
+        let (plan, space) = match current {
+            Current::Known { plan, space, .. } => (plan, space),
+            Current::Gone => return (TriggerAnswer::Deleted, None),
+        };
+        let Some(plan) = plan.or_else(|| member.plan.clone()) else {
+            let cause = format!(
+                "operation type: {} failed for service instance {}: nobody knows its plan",
+                self.operation, member.id
+            );
+            return (TriggerAnswer::Failed { cause }, None);
+        };
+        let asked = self
+            .broker
+            .operate(self.operation, &member.id, &plan, space.as_deref());
+        match asked.await {
+            Ok(Triggered::Accepted(data)) => {
+                let task = Some(data.task()).filter(|task| *task > 0);
+                (TriggerAnswer::Accepted { task }, Some(data))
+            }
+            Ok(Triggered::UpToDate) => (TriggerAnswer::Skipped, None),
+            Ok(Triggered::Busy) => (TriggerAnswer::Busy, None),
+            Ok(missing @ (Triggered::NotFound | Triggered::DeploymentMissing)) => {
+                (self.missing(place, &missing).await, None)
+            }
+            Err(error) => (self.failed(&error), None),
+        }
+    }
+
+    /// What the Director says of a failure; users, for whom the description is made, are not told.
+    async fn error_of_director(&self, id: &InstanceId) -> Option<String> {
+        if self.look_up.knowledge() != Some(Knowledge::Inventory) {
+            return None;
+        }
+        let path = ["mgmt", "v1", "service_instances", id.as_str(), "operation"];
+        let status: OperationStatus = self.broker.look_up(&path, &[]).await.ok()?;
+        status.stages.into_iter().find_map(|stage| stage.error)
+    }
+
+    /// There is no deployment, or no instance. If the platform does not know it any more, its user has deleted it.
+    async fn missing(&self, place: Place, missing: &Triggered) -> TriggerAnswer {
+        let id = &self.members[place].id;
+        let current = self.look_up.current(id).await;
+        if current == Ok(Current::Gone) {
+            return TriggerAnswer::Deleted;
+        }
+        if let (Triggered::NotFound, Err(error)) = (missing, current) {
+            let cause = format!("[{id}] it could not be looked up: {error}");
+            return TriggerAnswer::Unanswered { cause };
+        }
+        match (missing, self.look_up.knowledge()) {
+            (Triggered::DeploymentMissing, _) => TriggerAnswer::Orphan,
+            // The broker knows it, so that somebody else has answered: a router that does not know the broker.
+            (_, Some(Knowledge::Inventory)) => TriggerAnswer::Unanswered {
+                cause: format!(
+                    "operation type: {} failed for service instance {id}: unexpected status code: 404 for an instance that \
+                     is there",
+                    self.operation
+                ),
+            },
+            _ => TriggerAnswer::Deleted,
+        }
+    }
+
+    fn failed(&self, error: &TriggerError) -> TriggerAnswer {
+        let cause = Chain(error).to_string();
+        let can_be_looked_up = self.look_up.knowledge() == Some(Knowledge::Inventory);
+        let may_help = match &error.fault {
+            TriggerFault::NoAnswer(fault) => {
+                fault.is_transient() && (can_be_looked_up || !fault.may_have_been_sent())
+            }
+            TriggerFault::Unexpected { status, .. } => match *status {
+                StatusCode::TOO_MANY_REQUESTS => true,
+                StatusCode::BAD_GATEWAY
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::GATEWAY_TIMEOUT => can_be_looked_up,
+                _ => false,
+            },
+            TriggerFault::Described { .. }
+            | TriggerFault::Undescribed { .. }
+            | TriggerFault::NotUnderstood(_) => false,
+        };
+        if may_help {
+            TriggerAnswer::Unanswered { cause }
+        } else {
+            TriggerAnswer::Failed { cause }
+        }
+    }
+}
+
+/// What has become of an operation whose answer was lost.
+enum Begun {
+    Underway(OperationData),
+    Succeeded,
+    Failed { description: String },
+}
+
+impl Operator for ThroughBroker<'_> {
+    type Underway = OperationData;
+
+    async fn trigger(
+        &self,
+        place: Place,
+        is_repeat: bool,
+    ) -> (TriggerAnswer, Option<OperationData>) {
+        let member = &self.members[place];
+        let current = match self.look_up.current(&member.id).await {
+            Ok(current) => current,
+            // An answer that gets lost can be made good only if it is known what was there before.
+            Err(error) if is_repeat || self.look_up.knowledge() == Some(Knowledge::Inventory) => {
+                let cause = format!("[{}] it could not be looked up: {error}", member.id);
+                return (TriggerAnswer::Unanswered { cause }, None);
+            }
+            Err(error) => {
+                self.talk.say(format_args!(
+                    "[{}] Failed to get refreshed list of instances. Continuing with previously fetched info. ({error})",
+                    member.id
+                ));
+                Current::Known {
+                    plan: member.plan.clone(),
+                    space: member.space.clone(),
+                    entry: None,
+                }
+            }
+        };
+        let begun = self.begun_by_the_run(&current);
+        if let Some(begun) = begun.or_else(|| self.begun_meanwhile(place, &current)) {
+            return self.answer(place, begun);
+        }
+        self.asked.borrow_mut().insert(place);
+        let (answer, underway) = self.ask(place, current).await;
+        if answer == TriggerAnswer::Busy
+            && let Some(begun) = self.in_the_way(place).await
+        {
+            return self.answer(place, begun);
+        }
+        (answer, underway)
+    }
+
+    async fn poll(&self, place: Place, underway: &OperationData) -> PollAnswer {
+        let id = &self.members[place].id;
+        match self.broker.last_operation(id, underway).await {
+            Ok(told) => match told.state {
+                OperationState::InProgress => PollAnswer::InProgress,
+                OperationState::Succeeded => PollAnswer::Succeeded,
+                OperationState::Failed => {
+                    let mut description = told.description;
+                    if let Some(error) = self.error_of_director(id).await {
+                        description = format!("{description}: {error}");
+                    }
+                    PollAnswer::Failed { description }
+                }
+            },
+            Err(error) => {
+                let is_told_of_another_end = matches!(
+                    &error,
+                    LastOperationError::Asking(error)
+                        if matches!(error.status(), Some(StatusCode::GONE | StatusCode::NOT_FOUND))
+                );
+                if is_told_of_another_end && self.look_up.current(id).await == Ok(Current::Gone) {
+                    return PollAnswer::Gone;
+                }
+                let cause = format!("[{id}] {}", Chain(&error));
+                // A router that does not know the broker answers 404.
+                let is_of_a_router = matches!(
+                    &error,
+                    LastOperationError::Asking(error) if error.is_unknown_route()
+                );
+                if error.is_transient() || is_of_a_router {
+                    PollAnswer::Unanswered { cause }
+                } else {
+                    PollAnswer::Senseless { cause }
+                }
+            }
+        }
+    }
+
+    async fn examine(&self, place: Place) -> Health {
+        health::of(self.broker, &self.members[place].id).await
+    }
+}

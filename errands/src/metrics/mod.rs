@@ -1,0 +1,135 @@
+//! `collect-service-metrics`: what the broker counts, for whoever forwards it (`spec/contracts/errands.md` §8).
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Context;
+use clap::{ArgAction, Args};
+use odb_platform::http::TransportError;
+use on_demand_broker::{
+    config::{
+        Address, Verification,
+        errands::{self, BrokerOnly},
+    },
+    telemetry::Chain,
+};
+use secrecy::SecretString;
+
+use crate::{
+    ExitStatus, Surroundings,
+    broker_api::{BrokerApi, BrokerApiError},
+    command_line::{ConfigTexts, go_boolean, load},
+};
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: Some("give --config FILE, or -brokerUrl with -brokerUsername and -brokerPassword"),
+    unreadable: Some("error reading config file"),
+    invalid: Some("invalid config file"),
+};
+
+/// How long it may take in all: whoever collects metrics comes again every minute or so.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Prints how many service instances there are, and what is left of the quotas
+///
+/// Standard output has the JSON array of metrics that the broker answers. Without such an answer nothing is printed there,
+/// and standard error says why.
+///
+/// Exit status: 0 the metrics are printed; 10 the broker cannot tell now, try again later: it is not reachable, it has failed,
+/// or the platform does not know the offering; 1 anything else, such as wrong credentials; 2 the command line means nothing.
+#[derive(Debug, Args)]
+pub struct CollectServiceMetrics {
+    /// A file with a section `broker_api`, such as that of `orphan-deployments`. It keeps the password out of the list of
+    /// processes.
+    #[arg(long, value_name = "FILE", conflicts_with = "broker_url")]
+    config: Option<PathBuf>,
+    /// The broker's address.
+    #[arg(long = "brokerUrl", value_name = "URL")]
+    broker_url: Option<String>,
+    /// `broker.username` of the broker's configuration.
+    #[arg(long = "brokerUsername", value_name = "NAME")]
+    broker_username: Option<String>,
+    /// `broker.password` of the broker's configuration. On the command line everybody on the machine can read it.
+    #[arg(
+        long = "brokerPassword",
+        value_name = "PASSWORD",
+        env = "ODB_BROKER_PASSWORD",
+        hide_env_values = true
+    )]
+    broker_password: Option<SecretString>,
+    /// Trust roots beside the operating system's: PEM itself, not a file.
+    #[arg(long = "brokerCACert", value_name = "PEM")]
+    broker_ca_cert: Option<String>,
+    /// Whether the broker's certificate is left unverified. Never in production.
+    #[arg(
+        long = "disableTLSCertificateVerification",
+        value_name = "BOOLEAN",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = go_boolean
+    )]
+    unverified: Option<bool>,
+}
+
+impl CollectServiceMetrics {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let config = self.broker(surroundings)?;
+        let broker =
+            BrokerApi::connect(&config, Some(BrokerApi::USUAL_TIMEOUT), &surroundings.talk)
+                .context("error collecting metrics")?;
+        let metrics = tokio::time::timeout(DEADLINE, broker.metrics());
+        let Ok(metrics) = surroundings.unless_stopped(metrics).await? else {
+            surroundings.talk.say(format_args!(
+                "error collecting metrics: the broker has not answered for {} s; try again later",
+                DEADLINE.as_secs()
+            ));
+            return Ok(ExitStatus::Special);
+        };
+        match metrics {
+            Ok(metrics) => {
+                surroundings.print(metrics.as_str())?;
+                Ok(ExitStatus::Success)
+            }
+            Err(error) if may_pass(&error) => {
+                surroundings.talk.say(format_args!(
+                    "error collecting metrics: {}; try again later",
+                    Chain(&error)
+                ));
+                Ok(ExitStatus::Special)
+            }
+            Err(error) => Err(anyhow::Error::new(error).context("error collecting metrics")),
+        }
+    }
+
+    fn broker(self, surroundings: &Surroundings) -> anyhow::Result<errands::BrokerApi> {
+        let Some(url) = self.broker_url.filter(|_| self.config.is_none()) else {
+            let file = self.config.as_deref();
+            let loaded = load(file, &FILE_TEXTS, BrokerOnly::load, &surroundings.talk)?;
+            return Ok(loaded.broker_api);
+        };
+        Ok(errands::BrokerApi {
+            url: Address::of(&url).context("error collecting metrics: -brokerUrl is of no use")?,
+            username: self.broker_username.unwrap_or_default(),
+            password: self.broker_password.unwrap_or_default(),
+            ca_cert: self.broker_ca_cert.filter(|pem| !pem.is_empty()),
+            verification: match self.unverified {
+                Some(true) => Verification::Off,
+                Some(false) | None => Verification::On,
+            },
+        })
+    }
+}
+
+/// A certificate that is not trusted will not be so later.
+fn may_pass(error: &BrokerApiError) -> bool {
+    match error {
+        BrokerApiError::NoAnswer { source, .. } => !matches!(
+            source,
+            TransportError::Handshake { .. } | TransportError::TooLong { .. }
+        ),
+        BrokerApiError::Refused { status, .. } => status.is_server_error(),
+        BrokerApiError::NotUnderstood { .. } => false,
+    }
+}

@@ -1,0 +1,206 @@
+//! `operation`: what is being done with a service instance, once or until its end.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `text` | an operation for people |
+
+mod text;
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use on_demand_broker::{
+    config::errands::BrokerOnly,
+    ids::InstanceId,
+    management::{OperationState, OperationStatus, StageState},
+};
+use tokio::time::sleep;
+
+use crate::{
+    ExitStatus, Progress, Surroundings,
+    broker_api::{BrokerApi, Patience},
+    command_line::{ConfigTexts, load},
+};
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: Some("give --config FILE"),
+    unreadable: Some("error reading config file"),
+    invalid: Some("invalid config file"),
+};
+
+/// Between two looks. The broker answers from its memory.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Shows what is being done with a service instance: stages, the Director's tasks, and their steps
+///
+/// Tells the latest operation, in progress or ended. With --follow it goes on until the operation has ended: each step is a line
+/// on stderr, or stands at a bar where that is a terminal.
+///
+/// Exit status: 0 the operation has succeeded; 1 it has failed, or it is not known what came of it; 2 the command line means
+/// nothing; 10 it is in progress (without --follow).
+#[derive(Debug, Args)]
+pub struct ShowOperation {
+    /// The configuration, with a section `broker_api`, such as that of `orphan-deployments`.
+    #[arg(long, alias = "configPath", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The id of the service instance (`cf service NAME --guid`).
+    #[arg(long, value_name = "ID", value_parser = instance_id)]
+    instance: InstanceId,
+    /// Shows what goes on until the operation has ended.
+    #[arg(long)]
+    follow: bool,
+    /// The form of what is printed on stdout.
+    #[arg(long, value_enum, default_value_t)]
+    output: Form,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: the answer of the management API.
+    Json,
+}
+
+/// What is known of an operation in the end.
+enum Seen {
+    /// As it is, or as it ended.
+    Told(OperationStatus),
+    /// The instance is gone, as a delete would have it.
+    Gone,
+    /// Another operation has taken its place.
+    Followed(OperationStatus),
+}
+
+impl ShowOperation {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let talk = &surroundings.talk;
+        let config = load(self.config.as_deref(), &FILE_TEXTS, BrokerOnly::load, talk)?;
+        let timeout = Some(BrokerApi::USUAL_TIMEOUT);
+        let broker = BrokerApi::connect(&config.broker_api, timeout, talk)?;
+        surroundings
+            .unless_stopped(self.show(surroundings, &broker))
+            .await?
+    }
+
+    async fn show(
+        &self,
+        surroundings: &Surroundings,
+        broker: &BrokerApi,
+    ) -> anyhow::Result<ExitStatus> {
+        let first = match broker.operation(&self.instance).await {
+            Err(error) if error.is_unknown_route() => {
+                return Err(anyhow::Error::new(error).context(
+                    "the broker does not show operations: it is older than this errand, or a Go broker",
+                ));
+            }
+            told => told.with_context(|| {
+                format!(
+                    "the operation on service instance {} is not known",
+                    self.instance
+                )
+            })?,
+        };
+        let seen = if self.follow && first.state == OperationState::InProgress {
+            self.follow(surroundings, broker, first).await?
+        } else {
+            Seen::Told(first)
+        };
+        let talk = &surroundings.talk;
+        match seen {
+            Seen::Told(told) => {
+                self.print(surroundings, &told)?;
+                Ok(match told.state {
+                    OperationState::Succeeded => ExitStatus::Success,
+                    OperationState::Failed => ExitStatus::Failure,
+                    OperationState::InProgress => ExitStatus::Special,
+                })
+            }
+            Seen::Gone => {
+                talk.say("ended: the service instance is gone");
+                Ok(ExitStatus::Success)
+            }
+            Seen::Followed(later) => {
+                talk.say("another operation has followed it; what came of the first is not known");
+                self.print(surroundings, &later)?;
+                Ok(ExitStatus::Failure)
+            }
+        }
+    }
+
+    /// Tells every step until the operation has ended.
+    async fn follow(
+        &self,
+        surroundings: &Surroundings,
+        broker: &BrokerApi,
+        first: OperationStatus,
+    ) -> anyhow::Result<Seen> {
+        let total = u64::try_from(first.stages.len()).unwrap_or(u64::MAX);
+        let progress = Progress::begin(&surroundings.talk, "stage", total);
+        let mut passed = 0;
+        let mut latest = String::new();
+        let mut told = first.clone();
+        let mut patience = Patience::new();
+        loop {
+            let now = text::at_work(&told);
+            if now != latest {
+                progress.event(&now);
+                latest = now;
+            }
+            while passed < ended_stages(&told) {
+                progress.advance();
+                passed += 1;
+            }
+            if told.state != OperationState::InProgress {
+                return Ok(Seen::Told(told));
+            }
+            sleep(PAUSE).await;
+            match broker.operation(&self.instance).await {
+                Ok(next) if !is_same(&next, &first) => return Ok(Seen::Followed(next)),
+                Ok(next) => {
+                    patience.heard();
+                    told = next;
+                }
+                Err(error) if error.is_gone() && deletes(&first) => return Ok(Seen::Gone),
+                Err(error) => {
+                    if patience.is_over(&error) {
+                        return Err(anyhow::Error::new(error)
+                            .context("the operation goes on; it is not known what comes of it"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn print(&self, surroundings: &Surroundings, told: &OperationStatus) -> anyhow::Result<()> {
+        let text = match self.output {
+            Form::Text => text::whole(told),
+            Form::Json => format!("{:#}\n", serde_json::to_value(told)?),
+        };
+        Ok(surroundings.print(&text)?)
+    }
+}
+
+fn ended_stages(told: &OperationStatus) -> usize {
+    let ended = |state| matches!(state, StageState::Done | StageState::Failed);
+    told.stages
+        .iter()
+        .filter(|stage| ended(stage.state))
+        .count()
+}
+
+fn is_same(told: &OperationStatus, first: &OperationStatus) -> bool {
+    (told.kind, &told.request) == (first.kind, &first.request)
+}
+
+fn deletes(told: &OperationStatus) -> bool {
+    told.kind
+        .is_some_and(on_demand_broker::kind::OperationKind::deletes)
+}
+
+fn instance_id(text: &str) -> Result<InstanceId, String> {
+    InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
+}

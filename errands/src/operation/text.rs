@@ -1,0 +1,168 @@
+//! An operation for people.
+
+use std::fmt::Write as _;
+
+use on_demand_broker::management::{OperationState, OperationStatus, StageState, StepStatus};
+
+use crate::talk::harmless;
+
+/// All that is known of an operation, stage by stage.
+pub(super) fn whole(told: &OperationStatus) -> String {
+    let mut text = headline(told);
+    let width = told
+        .stages
+        .iter()
+        .map(|stage| stage.name.to_string().chars().count())
+        .max()
+        .unwrap_or_default();
+    for stage in &told.stages {
+        let (state, name) = (stage.state.to_string(), stage.name.to_string());
+        let mut line = format!("  {state:<8} {name:<width$}");
+        if let Some(task) = stage.task {
+            let _ = write!(line, "  task {task}");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+        for step in &stage.steps {
+            let _ = writeln!(text, "             {}", of_steps(step));
+        }
+        if let Some(error) = &stage.error {
+            let _ = writeln!(text, "             error: {error}");
+        }
+    }
+    let _ = writeln!(text, "{}", told.description);
+    harmless(&text)
+}
+
+/// What goes on, in a line.
+pub(super) fn at_work(told: &OperationStatus) -> String {
+    let mut stages = told.stages.iter();
+    let Some(stage) = stages.find(|stage| stage.state == StageState::Running) else {
+        return told.description.clone();
+    };
+    let mut line = stage.name.to_string();
+    if let Some(task) = stage.task {
+        let _ = write!(line, " (task {task})");
+    }
+    if told.cancelled {
+        line.push_str(", being cancelled");
+    }
+    if let Some(step) = stage.steps.last() {
+        let _ = write!(line, ": {}", of_steps(step));
+    }
+    line
+}
+
+fn headline(told: &OperationStatus) -> String {
+    let kind = told
+        .kind
+        .map_or_else(|| "operation".to_owned(), |kind| kind.to_string());
+    let state = match told.state {
+        OperationState::InProgress => "in progress",
+        OperationState::Succeeded => "succeeded",
+        OperationState::Failed => "failed",
+    };
+    let mut line = format!(
+        "{kind} of service instance {}: {state}",
+        told.service_instance_id
+    );
+    if told.cancelled {
+        line.push_str(", cancelled");
+    }
+    if let Some(began) = told.began {
+        let _ = write!(line, ", began {}", began.strftime("%Y-%m-%dT%H:%M:%SZ"));
+    }
+    if let Some(request) = &told.request {
+        let _ = write!(line, ", request {request}");
+    }
+    line.push('\n');
+    line
+}
+
+fn of_steps(step: &StepStatus) -> String {
+    let StepStatus {
+        stage,
+        done,
+        total,
+        current,
+    } = step;
+    match current {
+        Some(current) => format!("{stage} {done}/{total}: {current}"),
+        None => format!("{stage} {done}/{total}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told() -> OperationStatus {
+        serde_json::from_value(json!({
+            "service_instance_id": "i1",
+            "kind": "upgrade",
+            "state": "in progress",
+            "began": "2026-11-21T17:00:00.123Z",
+            "request": "6a7b8c9d-0000-4000-8000-000000000000",
+            "description": "Instance upgrade in progress (step 1 of 2, deploying)",
+            "stages": [
+                { "name": "deploy", "state": "running", "task": 42, "steps": [
+                    { "stage": "Preparing deployment", "done": 1, "total": 1 },
+                    {
+                        "stage": "Updating instance redis-server",
+                        "done": 2,
+                        "total": 3,
+                        "current": "redis-server/2 - starting\u{1b}[31m jobs"
+                    }
+                ]},
+                { "name": "errand health-check", "state": "waiting" },
+            ],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_operator_reads_the_stages_and_their_steps() {
+        insta::assert_snapshot!(whole(&told()), @r"
+        upgrade of service instance i1: in progress, began 2026-11-21T17:00:00Z, request 6a7b8c9d-0000-4000-8000-000000000000
+          running  deploy               task 42
+                     Preparing deployment 1/1
+                     Updating instance redis-server 2/3: redis-server/2 - starting\u{1b}[31m jobs
+          waiting  errand health-check
+        Instance upgrade in progress (step 1 of 2, deploying)
+        ");
+    }
+
+    #[test]
+    fn whoever_follows_reads_what_goes_on_in_a_line() {
+        let mut told = told();
+        told.stages[0].steps[1].current = Some("redis-server/2".to_owned());
+        assert_eq!(
+            at_work(&told),
+            "deploy (task 42): Updating instance redis-server 2/3: redis-server/2"
+        );
+        told.cancelled = true;
+        told.stages[0].steps.clear();
+        assert_eq!(at_work(&told), "deploy (task 42), being cancelled");
+        told.stages[0].state = StageState::Done;
+        assert_eq!(at_work(&told), told.description);
+    }
+
+    #[test]
+    fn what_has_failed_says_why() {
+        let mut told = told();
+        told.state = OperationState::Failed;
+        told.cancelled = true;
+        told.began = None;
+        told.stages.truncate(1);
+        told.stages[0].state = StageState::Failed;
+        told.stages[0].steps.clear();
+        told.stages[0].error = Some("no disk space left".to_owned());
+        insta::assert_snapshot!(whole(&told), @r"
+        upgrade of service instance i1: failed, cancelled, request 6a7b8c9d-0000-4000-8000-000000000000
+          failed   deploy  task 42
+                     error: no disk space left
+        Instance upgrade in progress (step 1 of 2, deploying)
+        ");
+    }
+}

@@ -1,0 +1,79 @@
+//! That somebody means it: whoever deletes deployments has to know how many.
+
+use crate::{
+    Surroundings,
+    confirmation::{Audience, is_typed},
+};
+
+/// Nothing is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unconfirmed {
+    /// Another number was given.
+    #[error(
+        "nothing was deleted: there are {there} to delete, not {said}; look at them with --explain"
+    )]
+    WrongCount {
+        /// How many there are.
+        there: usize,
+        /// How many were said.
+        said: usize,
+    },
+    /// None was given, and nobody can be asked.
+    #[error(
+        "nothing was deleted: say with --confirm {there} that there are {there} to delete; look at them with --explain"
+    )]
+    NotGiven {
+        /// How many there are.
+        there: usize,
+    },
+    /// Something else was typed.
+    #[error("nothing was deleted: what was typed is not {there}")]
+    NotTyped {
+        /// How many there are.
+        there: usize,
+    },
+}
+
+/// Passes if `said` is their number, or if somebody types it.
+pub(super) async fn confirm(
+    surroundings: &Surroundings,
+    there: usize,
+    said: Option<usize>,
+) -> anyhow::Result<()> {
+    if let Some(said) = said {
+        return Ok(compared(there, said)?);
+    }
+    if Audience::of_this_process() != Audience::Somebody {
+        return Err(Unconfirmed::NotGiven { there }.into());
+    }
+    let question = format!(
+        "These {there} deployments will be deleted with all their data. Type their number to go on:"
+    );
+    if is_typed(surroundings, &question, there).await? {
+        Ok(())
+    } else {
+        Err(Unconfirmed::NotTyped { there }.into())
+    }
+}
+
+fn compared(there: usize, said: usize) -> Result<(), Unconfirmed> {
+    if said == there {
+        Ok(())
+    } else {
+        Err(Unconfirmed::WrongCount { there, said })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_very_number_passes() {
+        assert_eq!(compared(2, 2), Ok(()));
+        assert_eq!(
+            compared(2, 3),
+            Err(Unconfirmed::WrongCount { there: 2, said: 3 })
+        );
+    }
+}

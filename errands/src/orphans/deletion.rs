@@ -1,0 +1,307 @@
+//! The end of orphans, one by one. What ends the errand in the middle leaves a deletion in progress, which goes on without it
+//! and is picked up by the next run.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use on_demand_broker::{
+    code::Code,
+    ids::InstanceId,
+    management::{OrphanDeployment, OrphanReason, Owner},
+    telemetry::Chain,
+};
+use serde::Serialize;
+use tokio::time::sleep;
+
+use super::{NO_ORPHAN, Output, confirm, explained, line, only, table};
+use crate::{
+    ExitStatus, Progress, Surroundings,
+    broker_api::{
+        BrokerApi, LastOperationError, OperationData, OperationState, OrphanDeleted,
+        OrphanDeletion, Patience,
+    },
+};
+
+/// Between two looks at a deletion: first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// What is to be deleted, and how.
+pub(super) struct Deletion {
+    pub(super) broker: BrokerApi,
+    /// Only the deployments of these instances; of all, if there are none.
+    pub(super) instances: Vec<InstanceId>,
+    pub(super) include_unmarked: bool,
+    pub(super) plan: Option<String>,
+    pub(super) offering_is_gone: bool,
+    pub(super) force: bool,
+    /// How many there are, as far as somebody has said.
+    pub(super) confirmed: Option<usize>,
+}
+
+/// What became of each.
+#[derive(Debug, Default, Serialize)]
+struct Account {
+    status: Status,
+    /// Why it has not succeeded as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    deleted: Vec<String>,
+    failed: Vec<Left>,
+    left: Vec<Left>,
+}
+
+/// How it ended as a whole.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Succeeded,
+    #[default]
+    Failed,
+    Stopped,
+}
+
+/// One that is still there.
+#[derive(Debug, Serialize)]
+struct Left {
+    deployment_name: String,
+    cause: String,
+}
+
+/// What became of one.
+enum Fate {
+    Deleted,
+    /// It is none of ours to delete, or none at all.
+    Left(String),
+    Failed(String),
+}
+
+/// How long is waited before the next look; each time longer.
+struct Pauses(Duration);
+
+impl Pauses {
+    fn new() -> Self {
+        Self(FIRST_PAUSE)
+    }
+
+    async fn pause(&mut self) {
+        sleep(self.0).await;
+        self.0 = (self.0 * 3 / 2).min(LONGEST_PAUSE);
+    }
+}
+
+impl Deletion {
+    /// Deletes what there is to delete, and accounts for it.
+    pub(super) async fn run(
+        self,
+        surroundings: &Surroundings,
+        output: Output,
+    ) -> anyhow::Result<ExitStatus> {
+        let mut account = Account::default();
+        let ended = self.delete(surroundings, &mut account).await;
+        match &ended {
+            Ok(_) => account.status = Status::Succeeded,
+            Err(error) => {
+                account.error = Some(format!("{error:#}"));
+                if surroundings.stopping.is_cancelled() {
+                    account.status = Status::Stopped;
+                }
+            }
+        }
+        if output == Output::Json {
+            surroundings.print(&line(&account))?;
+        }
+        ended
+    }
+
+    async fn delete(
+        self,
+        surroundings: &Surroundings,
+        account: &mut Account,
+    ) -> anyhow::Result<ExitStatus> {
+        let talk = &surroundings.talk;
+        let all = explained(surroundings, &self.broker).await?;
+        let (chosen, strangers) = only(&self.instances, all);
+        for instance in strangers {
+            let name = format!("service-instance_{instance}");
+            talk.say(format_args!("{name}: left alone: {NO_ORPHAN}"));
+            account.left.push(Left::new(name, NO_ORPHAN.to_owned()));
+        }
+        let mut orphans = Vec::new();
+        for orphan in chosen {
+            match self.reason_to_leave(&orphan) {
+                None => orphans.push(orphan),
+                Some(reason) => {
+                    let name = orphan.deployment_name;
+                    account.left.push(Left::new(name, reason.to_owned()));
+                }
+            }
+        }
+        if orphans.is_empty() {
+            talk.say("there is nothing to delete");
+            return account.close(surroundings);
+        }
+        self.require_known_offering(&orphans)?;
+        table::show(surroundings, &orphans);
+        confirm(surroundings, orphans.len(), self.confirmed).await?;
+        let progress = Progress::begin(talk, "deleting", orphans.len() as u64);
+        for orphan in orphans {
+            let name = orphan.deployment_name.clone();
+            progress.event(&format!("{name}: {}", doing(&orphan)));
+            let fate = match surroundings.unless_stopped(self.end(&orphan)).await {
+                Ok(fate) => fate,
+                Err(stopped) => {
+                    talk.say(format_args!(
+                        "{name}: its deletion may go on without us; run this again to see its end"
+                    ));
+                    drop(progress);
+                    account.tell(surroundings);
+                    return Err(stopped.into());
+                }
+            };
+            progress.advance();
+            match fate {
+                Fate::Deleted => {
+                    progress.event(&format!("{name}: deleted"));
+                    account.deleted.push(name);
+                }
+                Fate::Left(cause) => {
+                    talk.say(format_args!("{name}: left alone: {cause}"));
+                    account.left.push(Left::new(name, cause));
+                }
+                Fate::Failed(cause) => {
+                    talk.say(format_args!("{name}: not deleted: {cause}"));
+                    account.failed.push(Left::new(name, cause));
+                }
+            }
+        }
+        drop(progress);
+        account.close(surroundings)
+    }
+
+    /// Why an orphan is none of ours to delete, if so.
+    fn reason_to_leave(&self, orphan: &OrphanDeployment) -> Option<&'static str> {
+        match orphan.owner {
+            Owner::ThisBroker => None,
+            Owner::Unknown if self.include_unmarked => None,
+            Owner::Unknown => Some("nobody has marked it; if it is to go, say --include-unmarked"),
+            Owner::AnotherBroker => Some("it is another broker's"),
+        }
+    }
+
+    fn require_known_offering(&self, orphans: &[OrphanDeployment]) -> anyhow::Result<()> {
+        let is_unknown =
+            |orphan: &OrphanDeployment| orphan.reason == OrphanReason::OfferingUnknownToPlatform;
+        if !self.offering_is_gone && orphans.iter().any(is_unknown) {
+            bail!(
+                "nothing was deleted: the platform knows no plan of the offering, so that every deployment looks like an orphan. Is \
+                 the broker registered, and on this foundation? If the offering is gone for good, say --offering-is-gone"
+            );
+        }
+        Ok(())
+    }
+
+    /// Deletes one and waits for its end.
+    async fn end(&self, orphan: &OrphanDeployment) -> Fate {
+        let said = OrphanDeletion {
+            include_unmarked: self.include_unmarked,
+            plan: self.plan.clone(),
+            offering_is_gone: self.offering_is_gone,
+            force: self.force,
+        };
+        let mut pauses = Pauses::new();
+        let patience = Patience::new();
+        loop {
+            let error = match self
+                .broker
+                .delete_orphan(&orphan.deployment_name, &said)
+                .await
+            {
+                Ok(OrphanDeleted::WasAbsent) => return Fate::Deleted,
+                Ok(OrphanDeleted::Accepted(operation)) => {
+                    return self.wait(orphan, &operation).await;
+                }
+                Err(error) => error,
+            };
+            if error.has_code(Code::NoOrphan) {
+                return Fate::Left("the platform knows its service instance by now".to_owned());
+            }
+            if error.has_code(Code::OrphanPlanUnknown) {
+                let cause = "nobody knows its plan, and so which errands are to be run before it is deleted; name it with --plan, \
+                             or say --force: then none are run";
+                return Fate::Failed(cause.to_owned());
+            }
+            // A deletion that was begun all the same is found again.
+            let is_over = if error.has_code(Code::Busy) {
+                patience.has_run_out()
+            } else {
+                patience.is_over(&error)
+            };
+            if is_over {
+                return Fate::Failed(Chain(&error).to_string());
+            }
+            pauses.pause().await;
+        }
+    }
+
+    async fn wait(&self, orphan: &OrphanDeployment, operation: &OperationData) -> Fate {
+        let instance = &orphan.service_instance_id;
+        let mut pauses = Pauses::new();
+        let mut patience = Patience::new();
+        loop {
+            pauses.pause().await;
+            match self.broker.last_operation(instance, operation).await {
+                Ok(told) => match told.state {
+                    OperationState::Succeeded => return Fate::Deleted,
+                    OperationState::Failed => return Fate::Failed(told.description),
+                    OperationState::InProgress => patience.heard(),
+                },
+                // A deletion that has succeeded leaves nobody to tell of it.
+                Err(LastOperationError::Asking(error)) if error.is_gone() => return Fate::Deleted,
+                Err(LastOperationError::Asking(error)) if !patience.is_over(&error) => {}
+                Err(error) => return Fate::Failed(Chain(&error).to_string()),
+            }
+        }
+    }
+}
+
+impl Account {
+    /// Tells what became of each. The exit status is true of all of them.
+    fn close(&self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        self.tell(surroundings);
+        if !self.failed.is_empty() {
+            bail!("{} of the orphans could not be deleted", self.failed.len());
+        }
+        Ok(if self.left.is_empty() {
+            ExitStatus::Success
+        } else {
+            ExitStatus::Special
+        })
+    }
+
+    fn tell(&self, surroundings: &Surroundings) {
+        surroundings.talk.say(format_args!(
+            "deleted: {}, failed: {}, left alone: {}",
+            self.deleted.len(),
+            self.failed.len(),
+            self.left.len()
+        ));
+    }
+}
+
+impl Left {
+    fn new(deployment_name: String, cause: String) -> Self {
+        Self {
+            deployment_name,
+            cause,
+        }
+    }
+}
+
+fn doing(orphan: &OrphanDeployment) -> &'static str {
+    if orphan.reason == OrphanReason::BeingDeleted {
+        "is being deleted already, waiting for its end"
+    } else {
+        "deleting"
+    }
+}

@@ -1,0 +1,159 @@
+//! What people read of orphans.
+
+use std::fmt::Write;
+
+use on_demand_broker::management::{
+    OperationState, OrphanDeployment, OrphanOperation, OrphanReason, Owner,
+};
+
+use crate::{Surroundings, talk::harmless};
+
+const HEAD: [&str; 5] = ["deployment", "owner", "age", "why", "last operation"];
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// Writes a table to standard error.
+pub(super) fn show(surroundings: &Surroundings, orphans: &[OrphanDeployment]) {
+    if orphans.is_empty() {
+        return;
+    }
+    surroundings
+        .talk
+        .say(format_args!("{} orphans:", orphans.len()));
+    for line in lines(orphans) {
+        surroundings.talk.screen().line(&line);
+    }
+}
+
+/// The columns as wide as their longest entries; the last one ends where it ends.
+fn lines(orphans: &[OrphanDeployment]) -> Vec<String> {
+    let head = HEAD.map(str::to_owned);
+    let rows: Vec<[String; 5]> = std::iter::once(head)
+        .chain(orphans.iter().map(row))
+        .collect();
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let widths = [width(0), width(1), width(2), width(3)];
+    let line = |row: &[String; 5]| {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            write!(line, "{cell:width$}  ").expect("a text takes everything");
+        }
+        line.push_str(&row[4]);
+        line.trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+fn row(orphan: &OrphanDeployment) -> [String; 5] {
+    let owner = match orphan.owner {
+        Owner::ThisBroker => "this broker",
+        Owner::AnotherBroker => "another broker",
+        Owner::Unknown => "unknown",
+    };
+    [
+        orphan.deployment_name.clone(),
+        owner.to_owned(),
+        orphan.age_seconds.map_or_else(|| "?".to_owned(), age),
+        why(orphan.reason).to_owned(),
+        orphan
+            .last_operation
+            .as_ref()
+            .map_or_else(String::new, operation),
+    ]
+}
+
+/// How an orphan came about, in words.
+pub(super) fn why(reason: OrphanReason) -> &'static str {
+    match reason {
+        OrphanReason::PurgedInPlatform => "the platform has forgotten it",
+        OrphanReason::CreateFailed => "its creation failed",
+        OrphanReason::DeleteFailed => "its deletion failed",
+        OrphanReason::BeingDeleted => "it is being deleted",
+        OrphanReason::OfferingUnknownToPlatform => "the platform knows no plan of the offering",
+        OrphanReason::Unknown => "nobody knows",
+    }
+}
+
+fn operation(operation: &OrphanOperation) -> String {
+    let state = match operation.state {
+        OperationState::InProgress => "in progress",
+        OperationState::Succeeded => "succeeded",
+        OperationState::Failed => "failed",
+    };
+    match (operation.kind, &operation.description) {
+        (Some(kind), _) => format!("{kind} {state}"),
+        // The Director's own words.
+        (None, Some(description)) => harmless(&format!("{description}: {state}")),
+        (None, None) => state.to_owned(),
+    }
+}
+
+/// In the largest unit that fits.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..MINUTE => format!("{seconds} s"),
+        MINUTE..HOUR => format!("{} min", seconds / MINUTE),
+        HOUR..DAY => format!("{} h", seconds / HOUR),
+        DAY.. => format!("{} d", seconds / DAY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use on_demand_broker::kind::OperationKind;
+
+    use super::*;
+
+    fn orphan(name: &str, owner: Owner, reason: OrphanReason) -> OrphanDeployment {
+        OrphanDeployment {
+            deployment_name: format!("service-instance_{name}"),
+            service_instance_id: name.to_owned().try_into().unwrap(),
+            owner,
+            reason,
+            since: None,
+            age_seconds: None,
+            last_operation: None,
+            plan_id: None,
+        }
+    }
+
+    #[test]
+    fn a_table_says_whose_they_are_how_old_and_why() {
+        let purged = OrphanDeployment {
+            age_seconds: Some(3 * 86_400 + 5),
+            last_operation: Some(OrphanOperation {
+                kind: Some(OperationKind::Create),
+                state: OperationState::Succeeded,
+                description: None,
+            }),
+            ..orphan("one", Owner::ThisBroker, OrphanReason::PurgedInPlatform)
+        };
+        let unmarked = orphan("another", Owner::Unknown, OrphanReason::Unknown);
+        assert_eq!(
+            lines(&[purged, unmarked]),
+            [
+                "deployment                owner        age  why                            last operation",
+                "service-instance_one      this broker  3 d  the platform has forgotten it  create succeeded",
+                "service-instance_another  unknown      ?    nobody knows",
+            ]
+        );
+    }
+
+    #[test]
+    fn ages_are_told_in_the_largest_unit_that_fits() {
+        for (seconds, told) in [
+            (59, "59 s"),
+            (60, "1 min"),
+            (3_600, "1 h"),
+            (86_399, "23 h"),
+            (864_000, "10 d"),
+        ] {
+            assert_eq!(age(seconds), told);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `broker-post-start`: waits until a broker on this machine serves its catalog (`spec/contracts/errands.md` §9).
+
+use std::{net::IpAddr, path::PathBuf, time::Duration};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use odb_platform::http::{
+    Call, Deadline, HttpClient, Limits, Request, StatusCode, Trust, Url, basic_authorization,
+    header::{AUTHORIZATION, HeaderName, HeaderValue},
+};
+use on_demand_broker::{
+    config::{Broker, Config, LoadError},
+    telemetry::Chain,
+};
+use secrecy::SecretString;
+use tokio::time::sleep;
+
+use crate::{ExitStatus, Surroundings};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Waits until the broker on this machine serves its catalog
+///
+/// Everything is read from the broker's own configuration, `broker.yml`, which is checked as the broker does. Over HTTPS the
+/// broker has to show the very certificate that `broker.tls.cert_file` holds.
+///
+/// Exit status: 0 the catalog is served; 1 it is not, or the configuration is of no use; 2 the command line means nothing.
+#[derive(Debug, Args)]
+pub struct BrokerPostStart {
+    /// The broker's configuration, `broker.yml`.
+    #[arg(long, alias = "configFilePath", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// How long to wait, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    timeout: u64,
+    /// The name to authenticate with, instead of the configuration's.
+    #[arg(long = "brokerUsername", value_name = "NAME")]
+    broker_username: Option<String>,
+    /// The password to authenticate with, instead of the configuration's. Everybody on the machine can read it here.
+    #[arg(long = "brokerPassword", value_name = "PASSWORD")]
+    broker_password: Option<SecretString>,
+    /// The port to ask, instead of the configuration's.
+    #[arg(long = "brokerPort", value_name = "PORT")]
+    broker_port: Option<String>,
+}
+
+impl BrokerPostStart {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let talk = &surroundings.talk;
+        talk.say(format_args!(
+            "Waiting up to {} seconds for the broker to serve its catalog",
+            self.timeout
+        ));
+        let Some(file) = self
+            .config
+            .as_deref()
+            .filter(|file| !file.as_os_str().is_empty())
+        else {
+            bail!("must supply -configFilePath");
+        };
+        let broker = match Config::load(file) {
+            Ok(loaded) => loaded.config.broker,
+            Err(LoadError::Invalid(invalid)) => bail!("error parsing config: {invalid}"),
+            Err(error) => return Err(anyhow::Error::new(error).context("error parsing config")),
+        };
+        let catalog = self.catalog(&broker)?;
+        let deadline = Deadline::after(Duration::from_secs(self.timeout));
+        surroundings
+            .unless_stopped(catalog.wait(deadline, surroundings))
+            .await??;
+        talk.say("Broker post-start check successful");
+        Ok(ExitStatus::Success)
+    }
+
+    fn catalog(&self, broker: &Broker) -> anyhow::Result<Catalog> {
+        let port = match &self.broker_port {
+            Some(port) => port.clone(),
+            None => broker.listen.port().to_string(),
+        };
+        let scheme = if broker.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        let host = match broker.listen.ip() {
+            address if address.is_unspecified() => "localhost".to_owned(),
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        };
+        let url = format!("{scheme}://{host}:{port}/v2/catalog");
+        let url = Url::parse(&url).context("error creating request")?;
+        let trust = match &broker.tls {
+            Some(tls) => {
+                let pem = std::fs::read_to_string(&tls.certificate).with_context(|| {
+                    format!(
+                        "error reading the broker's certificate `{}`",
+                        tls.certificate.display()
+                    )
+                })?;
+                Trust::of_this_certificate(&pem)
+            }
+            // Without TLS there is nothing to verify.
+            None => Trust::unverified(),
+        };
+        let credentials = &broker.credentials;
+        let authorization = basic_authorization(
+            self.broker_username
+                .as_deref()
+                .unwrap_or(credentials.username()),
+            self.broker_password
+                .as_ref()
+                .unwrap_or(credentials.password()),
+        )?;
+        let limits = Limits {
+            attempts: 1,
+            ..Limits::default()
+        };
+        Ok(Catalog {
+            http: HttpClient::new(&trust?, limits)?,
+            request: Request::get(url.clone())
+                .header(AUTHORIZATION, authorization)
+                .header(
+                    HeaderName::from_static("x-broker-api-version"),
+                    HeaderValue::from_static("2.13"),
+                ),
+            url,
+        })
+    }
+}
+
+/// Where the catalog is.
+struct Catalog {
+    http: HttpClient,
+    request: Request,
+    url: Url,
+}
+
+impl Catalog {
+    /// Asks until it is served. What the last failure was is told again at the end.
+    async fn wait(&self, deadline: Deadline, surroundings: &Surroundings) -> anyhow::Result<()> {
+        let mut last = "nobody was asked".to_owned();
+        while !deadline.has_passed() {
+            match self.ask(deadline).await {
+                Ok(()) => return Ok(()),
+                Err(failure) => {
+                    surroundings.talk.say(&failure);
+                    last = failure;
+                }
+            }
+            sleep(PAUSE.min(deadline.remaining())).await;
+        }
+        bail!("Broker post-start check failed: {last}")
+    }
+
+    async fn ask(&self, deadline: Deadline) -> Result<(), String> {
+        let call = Call::until(deadline);
+        match self.http.send(&call, &self.request).await {
+            Ok(answer) if answer.status() == StatusCode::OK => Ok(()),
+            Ok(answer) => Err(format!(
+                "expected status 200, was {}, from {}",
+                answer.status().as_u16(),
+                self.url
+            )),
+            Err(error) => Err(format!("error performing request: {}", Chain(&error))),
+        }
+    }
+}

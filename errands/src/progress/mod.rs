@@ -1,0 +1,91 @@
+//! How far an errand has come: a bar with rate and estimate where stderr is a terminal, else a plain line per event.
+
+mod pace;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+pub use screen::Screen;
+
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+
+use crate::Talk;
+use pace::Pace;
+
+/// The bar, and what stands around it: `upgrading ━━━╸ 12/1000 · 3.1/min · about 5 h left · name of the last one`, as far as
+/// the terminal is wide.
+const TEMPLATE: &str = "{prefix} {bar:24} {pos}/{len} · {pace}{wide_msg}";
+
+/// How far an errand has come. Dropped, its bar goes.
+#[derive(Debug)]
+pub struct Progress {
+    talk: Talk,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// Begins: `doing` says in a word what is done to each of the `total`.
+    pub fn begin(talk: &Talk, doing: &'static str, total: u64) -> Self {
+        Self::resume(talk, doing, total, 0)
+    }
+
+    /// Begins where so many of the `total` were done before. They tell nothing of how fast it goes.
+    pub fn resume(talk: &Talk, doing: &'static str, total: u64, already_done: u64) -> Self {
+        let bar = talk.screen().bar(total).inspect(|bar| {
+            bar.set_style(style(Instant::now(), already_done));
+            bar.set_position(already_done);
+            bar.set_prefix(doing);
+            bar.tick();
+        });
+        Self {
+            talk: talk.clone(),
+            bar,
+        }
+    }
+
+    /// Something has happened that is worth a line. A terminal has it at the bar, where the next one takes its place.
+    pub fn event(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => {
+                let text = crate::talk::harmless(text).replace('\n', " ");
+                bar.set_message(format!(" · {text}"));
+            }
+            None => self.talk.say(text),
+        }
+    }
+
+    /// Another one is done.
+    pub fn advance(&self) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn style(began: Instant, already_done: u64) -> ProgressStyle {
+    ProgressStyle::with_template(TEMPLATE)
+        .expect("the template is a constant of this file")
+        .progress_chars("━╸─")
+        .with_key(
+            "pace",
+            move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let pace = Pace {
+                    done: state.pos().saturating_sub(already_done),
+                    total: state.len().unwrap_or_default().saturating_sub(already_done),
+                    elapsed: began.elapsed(),
+                };
+                // A bar that cannot be written is not seen either.
+                let _ = write!(out, "{pace}");
+            },
+        )
+}

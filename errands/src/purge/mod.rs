@@ -1,0 +1,134 @@
+//! `delete-all-service-instances-and-deregister-broker` (`spec/contracts/errands.md` §6): nobody can order any more, then all
+//! service instances are deleted, then the platform forgets the broker.
+
+use std::{path::PathBuf, sync::Mutex, time::Duration};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use odb_platform::{
+    cloud_controller::{CloudController, PlanVisibility, WantedVisibility},
+    http::Call,
+};
+use on_demand_broker::config::errands::Deletion;
+
+use crate::{
+    ExitStatus, Surroundings, Talk, cloud_controller,
+    command_line::{ConfigTexts, load},
+    delete_all::{Fleet, How, LateComers, Outlook, Plan, Selection},
+    deregister::deregister,
+};
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: Some("Missing argument -configFilePath"),
+    unreadable: Some("Error reading config file"),
+    invalid: Some("Invalid config file"),
+};
+
+/// How long it may take to close the access to one plan, repetitions included.
+const CLOSING: Duration = Duration::from_mins(2);
+
+/// Deletes all service instances of an offering, and makes the platform forget the broker
+///
+/// First the access to all plans is closed, that of single organizations included, so that nobody orders meanwhile. Then all
+/// service instances are deleted as delete-all-service-instances does it, those included that were begun before. The broker is
+/// only forgotten when none is left.
+///
+/// Exit status: 0 the instances are gone and the platform does not know the broker; 1 something is left, and standard error
+/// says what and why; 2 the command line means nothing.
+#[derive(Debug, Args)]
+pub struct DeleteAllAndDeregister {
+    /// The errand's configuration file.
+    #[arg(long, alias = "configFilePath", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The broker's name in the platform.
+    #[arg(long, alias = "brokerName", value_name = "NAME")]
+    broker_name: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+impl DeleteAllAndDeregister {
+    /// Runs the errand.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let talk = &surroundings.talk;
+        let Some(name) = self.broker_name.filter(|name| !name.is_empty()) else {
+            bail!("Missing argument -brokerName");
+        };
+        let file = self.config.as_deref();
+        let config = load(file, &FILE_TEXTS, Deletion::load, talk)?;
+        let controller =
+            cloud_controller::connect(&config.cloud_foundry, talk).context("Purger Failed")?;
+        let fleet = Fleet {
+            errand: "delete-all-service-instances-and-deregister-broker",
+            controller,
+            config,
+            broker_name: Some(name.clone()),
+            selection: Selection::default(),
+            how: self.how,
+            late_comers: LateComers::Deleted,
+            surroundings: surroundings.clone(),
+            report: Mutex::default(),
+        };
+        let purged = purge(&fleet, &name).await.context("Purger Failed");
+        fleet.account_for(purged)?;
+        Ok(ExitStatus::Success)
+    }
+}
+
+async fn purge(fleet: &Fleet, broker_name: &str) -> anyhow::Result<()> {
+    let surroundings = &fleet.surroundings;
+    let talk = &surroundings.talk;
+    let plans = fleet.plans().await?;
+    let mut agreed = None;
+    if fleet.must_be_looked_at_first() {
+        match fleet.outlook(&plans).await? {
+            Outlook::OnlyLooked => return Ok(()),
+            Outlook::ToDelete(chosen) => agreed = Some(chosen.len()),
+        }
+    }
+    talk.say("Disabling service access for all plans");
+    for plan in &plans {
+        surroundings
+            .unless_stopped(close(&fleet.controller, plan, talk))
+            .await??;
+    }
+    talk.say("Deleting all service instances");
+    fleet.say_configuration();
+    fleet.delete_all(&plans, agreed).await?;
+    talk.say("Deregistering service brokers");
+    let deregistration = deregister(&fleet.controller, broker_name, talk);
+    surroundings.unless_stopped(deregistration).await??;
+    fleet.say_finished("FINISHED PURGE INSTANCES AND DEREGISTER BROKER");
+    Ok(())
+}
+
+/// Takes a plan away from everybody who sees it.
+async fn close(controller: &CloudController, plan: &Plan, talk: &Talk) -> anyhow::Result<()> {
+    let call = Call::within(CLOSING);
+    let failed = || format!("could not close the access to plan `{}`", plan.name);
+    let visibility = controller.plan_visibility(&call, &plan.guid).await;
+    match visibility.with_context(failed)? {
+        PlanVisibility::Space => {
+            talk.say(format_args!(
+                "plan `{}` belongs to a space, whose members may order it until the broker is gone",
+                plan.name
+            ));
+            return Ok(());
+        }
+        PlanVisibility::Organizations(organizations) => {
+            let names: Vec<_> = organizations
+                .iter()
+                .map(|(guid, name)| name.as_deref().unwrap_or(guid.as_str()))
+                .collect();
+            talk.say(format_args!(
+                "plan `{}` is taken away from the organizations: {}",
+                plan.name,
+                names.join(", ")
+            ));
+        }
+        PlanVisibility::Public | PlanVisibility::Admin | PlanVisibility::Unknown(_) => {}
+    }
+    let admin = WantedVisibility::Admin;
+    let closed = controller.set_plan_visibility(&call, &plan.guid, &admin);
+    closed.await.with_context(failed)
+}

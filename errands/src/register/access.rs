@@ -1,0 +1,286 @@
+//! Who may use which plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use odb_platform::cloud_controller::{
+    CfBroker, CloudController, CloudControllerError, OfferedPlan, OrganizationGuid, PlanVisibility,
+    WantedVisibility,
+};
+use on_demand_broker::{
+    config::errands::{PlanAccess, RegisteredPlan},
+    ids::OfferingId,
+};
+
+use super::{RegisterError, question};
+use crate::Talk;
+
+/// So many organizations are asked for their names one by one.
+const MOST_LOOKED_UP: usize = 20;
+
+/// What is wanted of a plan.
+pub(super) struct Wish {
+    plan: String,
+    visibility: WantedAccess,
+}
+
+enum WantedAccess {
+    /// Whatever it is by now.
+    AsItIs,
+    To {
+        visibility: WantedVisibility,
+        /// The names of the organizations, as the file has them.
+        names: BTreeMap<OrganizationGuid, String>,
+    },
+}
+
+/// How many plans were given another access, and how many had theirs already.
+#[derive(Default)]
+pub(super) struct Settled {
+    pub(super) changed: usize,
+    pub(super) left: usize,
+}
+
+/// Looks up what the file names.
+pub(super) async fn look_up(
+    cloud_controller: &CloudController,
+    plans: &[RegisteredPlan],
+) -> Result<Vec<Wish>, RegisterError> {
+    let mut known = BTreeMap::new();
+    let mut wishes = Vec::new();
+    for plan in plans {
+        let (visibility, names) = match &plan.access {
+            PlanAccess::Manual => {
+                wishes.push(Wish {
+                    plan: plan.name.clone(),
+                    visibility: WantedAccess::AsItIs,
+                });
+                continue;
+            }
+            PlanAccess::Enable => (WantedVisibility::Public, BTreeMap::new()),
+            PlanAccess::Disable => (WantedVisibility::Admin, BTreeMap::new()),
+            PlanAccess::OrgRestricted(organizations) => {
+                let mut names = BTreeMap::new();
+                for name in organizations {
+                    if !known.contains_key(name) {
+                        let guid = organization(cloud_controller, name, &plan.name).await?;
+                        known.insert(name.clone(), guid);
+                    }
+                    names.insert(known[name].clone(), name.clone());
+                }
+                let guids: BTreeSet<_> = names.keys().cloned().collect();
+                (WantedVisibility::Organizations(guids), names)
+            }
+        };
+        wishes.push(Wish {
+            plan: plan.name.clone(),
+            visibility: WantedAccess::To { visibility, names },
+        });
+    }
+    Ok(wishes)
+}
+
+/// The plans of the offering, of this broker and of no other.
+pub(super) async fn plans(
+    cloud_controller: &CloudController,
+    broker: &CfBroker,
+    offering: &OfferingId,
+) -> Result<Vec<OfferedPlan>, RegisterError> {
+    let plans = cloud_controller
+        .plans_of_broker(&question(), &broker.guid)
+        .await;
+    let mut plans = plans.map_err(|source| RegisterError::Plans {
+        name: broker.name.clone(),
+        source,
+    })?;
+    plans.retain(|plan| plan.offering == offering.as_str());
+    Ok(plans)
+}
+
+/// Gives each plan the access that is wanted, in the order of the file, and says what has changed. All plans are found
+/// before the first one is touched.
+pub(super) async fn settle(
+    cloud_controller: &CloudController,
+    wishes: &[Wish],
+    offered: &[OfferedPlan],
+    talk: &Talk,
+) -> Result<Settled, RegisterError> {
+    let mut found = Vec::new();
+    for wish in wishes {
+        let plan = find(&wish.plan, offered).ok_or_else(|| not_found(&wish.plan, offered))?;
+        found.push((wish, plan));
+    }
+    let mut settled = Settled::default();
+    for (wish, plan) in found {
+        let name = &plan.name;
+        let WantedAccess::To { visibility, names } = &wish.visibility else {
+            talk.say(left_alone(name));
+            settled.left += 1;
+            continue;
+        };
+        let mut before = visibility_of(cloud_controller, plan).await?;
+        if visibility.is(&before) {
+            talk.say(format_args!(
+                "plan `{name}`: access is {}, as before",
+                wanted(visibility, names)
+            ));
+            settled.left += 1;
+            continue;
+        }
+        name_organizations(cloud_controller, &mut before).await;
+        cloud_controller
+            .set_plan_visibility(&question(), &plan.guid, visibility)
+            .await
+            .map_err(|source| failed(plan, source))?;
+        talk.say(format_args!(
+            "plan `{name}`: access was {}, is now {}",
+            there(&before),
+            wanted(visibility, names)
+        ));
+        settled.changed += 1;
+    }
+    Ok(settled)
+}
+
+/// Says what [`settle`] would change.
+pub(super) async fn rehearse(
+    cloud_controller: &CloudController,
+    wishes: &[Wish],
+    offered: &[OfferedPlan],
+    talk: &Talk,
+) -> Result<(), RegisterError> {
+    for wish in wishes {
+        let name = &wish.plan;
+        let WantedAccess::To { visibility, names } = &wish.visibility else {
+            talk.say(left_alone(name));
+            continue;
+        };
+        let then = wanted(visibility, names);
+        let Some(plan) = find(name, offered) else {
+            talk.say(format_args!(
+                "plan `{name}`: the platform does not know it yet; access would be {then}"
+            ));
+            continue;
+        };
+        let mut now = visibility_of(cloud_controller, plan).await?;
+        if visibility.is(&now) {
+            talk.say(format_args!("plan `{name}`: access is {then} already"));
+        } else {
+            name_organizations(cloud_controller, &mut now).await;
+            talk.say(format_args!(
+                "plan `{name}`: access is {}, would be {then}",
+                there(&now)
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn organization(
+    cloud_controller: &CloudController,
+    name: &str,
+    plan: &str,
+) -> Result<OrganizationGuid, RegisterError> {
+    let found = cloud_controller
+        .organization_named(&question(), name)
+        .await
+        .map_err(|source| RegisterError::Organizations {
+            name: name.to_owned(),
+            source,
+        })?;
+    found.ok_or_else(|| RegisterError::NoOrganization {
+        name: name.to_owned(),
+        plan: plan.to_owned(),
+    })
+}
+
+async fn visibility_of(
+    cloud_controller: &CloudController,
+    plan: &OfferedPlan,
+) -> Result<PlanVisibility, RegisterError> {
+    let visibility = cloud_controller
+        .plan_visibility(&question(), &plan.guid)
+        .await;
+    visibility.map_err(|source| failed(plan, source))
+}
+
+/// Finds names where version 2 of the API tells ids alone. They are for people only, so that a failure is none.
+async fn name_organizations(cloud_controller: &CloudController, visibility: &mut PlanVisibility) {
+    let PlanVisibility::Organizations(organizations) = visibility else {
+        return;
+    };
+    let unnamed = organizations.iter_mut().filter(|(_, name)| name.is_none());
+    for (guid, name) in unnamed.take(MOST_LOOKED_UP) {
+        let found = cloud_controller.organization_name(&question(), guid).await;
+        *name = found.unwrap_or_default();
+    }
+}
+
+/// One that the catalog still has comes before one that stays for its instances alone.
+fn find<'o>(name: &str, offered: &'o [OfferedPlan]) -> Option<&'o OfferedPlan> {
+    let named = || offered.iter().filter(|plan| plan.name == name);
+    named()
+        .find(|plan| plan.is_active)
+        .or_else(|| named().next())
+}
+
+fn not_found(name: &str, offered: &[OfferedPlan]) -> RegisterError {
+    let there: Vec<_> = offered
+        .iter()
+        .map(|plan| format!("`{}`", plan.name))
+        .collect();
+    RegisterError::NoPlan {
+        name: name.to_owned(),
+        there: if there.is_empty() {
+            "this broker's catalog has no plans of the offering `service_offering_id`".to_owned()
+        } else {
+            format!("the offering has {}", there.join(", "))
+        },
+    }
+}
+
+fn failed(plan: &OfferedPlan, source: CloudControllerError) -> RegisterError {
+    RegisterError::Access {
+        name: plan.name.clone(),
+        guid: plan.guid.clone(),
+        source,
+    }
+}
+
+fn left_alone(plan: &str) -> String {
+    format!("plan `{plan}`: access is left as it is, for it is settled by hand (`manual`)")
+}
+
+fn wanted(visibility: &WantedVisibility, names: &BTreeMap<OrganizationGuid, String>) -> String {
+    match visibility {
+        WantedVisibility::Public => "public".to_owned(),
+        WantedVisibility::Admin => "none".to_owned(),
+        WantedVisibility::Organizations(_) => {
+            restricted(names.values().map(String::as_str).collect())
+        }
+    }
+}
+
+fn there(visibility: &PlanVisibility) -> String {
+    match visibility {
+        PlanVisibility::Public => "public".to_owned(),
+        PlanVisibility::Admin => "none".to_owned(),
+        PlanVisibility::Organizations(organizations) => {
+            let names = organizations
+                .iter()
+                .map(|(guid, name)| name.as_deref().unwrap_or(guid.as_str()));
+            restricted(names.collect())
+        }
+        PlanVisibility::Space => "restricted to one space".to_owned(),
+        PlanVisibility::Unknown(kind) => format!("`{kind}`"),
+    }
+}
+
+fn restricted(mut organizations: Vec<&str>) -> String {
+    organizations.sort_unstable();
+    let noun = if organizations.len() == 1 {
+        "organization"
+    } else {
+        "organizations"
+    };
+    format!("restricted to the {noun} `{}`", organizations.join("`, `"))
+}

@@ -1,0 +1,191 @@
+//! Waiting for the broker to serve its catalog, for the platform reads it once and gives up at once; and whether that has what
+//! is to be settled.
+
+use std::time::Duration;
+
+use odb_platform::http::{
+    Call, Deadline, HttpClient, Limits, Method, Repeat, Request, StatusCode, TransportError, Url,
+    address, basic_authorization,
+    header::{AUTHORIZATION, HeaderName, HeaderValue},
+};
+use on_demand_broker::config::errands;
+use serde::Deserialize;
+use tokio::time::sleep;
+
+use super::RegisterError;
+use crate::{Talk, trust};
+
+const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
+/// How long one look may take.
+const LOOK: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What a look at the catalog shows.
+enum Look {
+    /// The broker is up. What it serves may be none that can be read here.
+    Served(Option<Catalog>),
+    /// It is up, and does not take the credentials.
+    Refused,
+    /// It is up, and there is something about it that waiting does not mend.
+    Odd(String),
+    /// It may be up later.
+    Missing(String),
+}
+
+/// What a broker offers, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct Catalog {
+    services: Vec<Service>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Service {
+    id: String,
+    plans: Vec<Plan>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Plan {
+    name: String,
+}
+
+/// Waits for as long as `patience` lasts, and holds what is to be settled against what the broker offers. The broker may be
+/// out of reach from here and not from the platform, so that all that comes of its absence is a warning.
+pub(super) async fn wait(
+    config: &errands::RegisterBroker,
+    talk: &Talk,
+    patience: Duration,
+) -> Result<(), RegisterError> {
+    let url = config.broker_url.as_written();
+    let broker = match Broker::of(config, talk) {
+        Ok(broker) => broker,
+        Err(error) => {
+            talk.say(format_args!("the catalog is not looked at: {error:#}"));
+            return Ok(());
+        }
+    };
+    let end = Deadline::after(patience);
+    let mut is_waiting = false;
+    loop {
+        match broker.look(end).await {
+            Look::Served(catalog) => {
+                talk.say(format_args!("the broker serves its catalog at `{url}`"));
+                return match catalog.and_then(|catalog| catalog.fault(config)) {
+                    Some(fault) => Err(fault),
+                    None => Ok(()),
+                };
+            }
+            Look::Refused => {
+                return Err(RegisterError::Credentials {
+                    url: url.to_owned(),
+                });
+            }
+            Look::Odd(what) => {
+                talk.say(format_args!(
+                    "warning: at `{url}` {what}; going on, for the platform may see it otherwise"
+                ));
+                return Ok(());
+            }
+            Look::Missing(why) if end.remaining() <= PAUSE => {
+                talk.say(format_args!(
+                    "warning: no catalog at `{url}` within {} s ({why}); going on, for the platform may reach it",
+                    patience.as_secs()
+                ));
+                return Ok(());
+            }
+            Look::Missing(why) => {
+                if !is_waiting {
+                    talk.say(format_args!(
+                        "waiting for the broker to serve its catalog at `{url}` ({why})"
+                    ));
+                    is_waiting = true;
+                }
+            }
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+impl Catalog {
+    /// What is to be settled and is not in it.
+    fn fault(&self, config: &errands::RegisterBroker) -> Option<RegisterError> {
+        let url = config.broker_url.as_written();
+        let wanted = config.offering.as_str();
+        let Some(service) = self.services.iter().find(|service| service.id == wanted) else {
+            return Some(RegisterError::NoOffering {
+                url: url.to_owned(),
+                offering: config.offering.clone(),
+                there: quoted(self.services.iter().map(|service| service.id.as_str())),
+            });
+        };
+        for plan in &config.plans {
+            if !service.plans.iter().any(|there| there.name == plan.name) {
+                return Some(RegisterError::NotInCatalog {
+                    name: plan.name.clone(),
+                    url: url.to_owned(),
+                    there: quoted(service.plans.iter().map(|plan| plan.name.as_str())),
+                });
+            }
+        }
+        None
+    }
+}
+
+fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// The broker, as the platform will speak to it.
+struct Broker {
+    http: HttpClient,
+    url: Url,
+    authorization: HeaderValue,
+}
+
+impl Broker {
+    fn of(config: &errands::RegisterBroker, talk: &Talk) -> anyhow::Result<Self> {
+        let access = &config.cloud_foundry;
+        let trust = trust::of_a_server(
+            access.root_ca_cert.as_deref(),
+            access.verification,
+            "cf.root_ca_cert",
+            "the broker",
+            talk,
+        )?;
+        let limits = Limits {
+            attempt: LOOK,
+            attempts: 1,
+            ..Limits::default()
+        };
+        let server = address::server(config.broker_url.as_written())?;
+        Ok(Self {
+            http: HttpClient::new(&trust, limits)?,
+            url: address::on(&server, &["v2", "catalog"], &[]),
+            authorization: basic_authorization(&config.broker_username, &config.broker_password)?,
+        })
+    }
+
+    async fn look(&self, end: Deadline) -> Look {
+        let request = Request::new(Method::GET, self.url.clone(), Repeat::WhileUnsent)
+            .header(API_VERSION, HeaderValue::from_static("2.13"))
+            .header(AUTHORIZATION, self.authorization.clone());
+        // There is one look at least.
+        let call = Call::until(end.max(Deadline::after(LOOK)));
+        match self.http.send(&call, &request).await {
+            Ok(answer) => match answer.status() {
+                StatusCode::OK => Look::Served(answer.json().ok()),
+                StatusCode::UNAUTHORIZED => Look::Refused,
+                status => Look::Missing(format!("status {}", status.as_u16())),
+            },
+            Err(error @ TransportError::Handshake { .. }) => {
+                Look::Odd(format!("{:#}", anyhow::Error::from(error)))
+            }
+            Err(error) => Look::Missing(format!("{:#}", anyhow::Error::from(error))),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `register-broker`: makes the broker known to the platform, and settles who may use its plans
+//! (`spec/contracts/errands.md` §2).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `catalog` | waiting for the broker to be up, and to offer what is to be settled |
+//! | `registration` | making it known, its catalog read |
+//! | `access` | who may use which plan |
+//! | `error` | what can go wrong |
+
+mod access;
+mod catalog;
+mod error;
+mod registration;
+
+use std::{ffi::OsString, path::Path, time::Duration};
+
+use anyhow::Context;
+use clap::Args;
+use odb_platform::{
+    cloud_controller::{BrokerRegistration, CloudController},
+    http::Call,
+};
+use on_demand_broker::config::errands;
+
+use crate::{
+    ExitStatus, Surroundings, Talk, cloud_controller,
+    command_line::{ConfigTexts, load},
+};
+
+pub use error::RegisterError;
+
+const FILE_TEXTS: ConfigTexts = ConfigTexts {
+    missing: Some("-configPath must be given as argument"),
+    unreadable: Some("error reading file -configPath"),
+    invalid: Some("error unmarshaling config file"),
+};
+
+/// How long a question to the platform may take, repeats included.
+const QUESTION: Duration = Duration::from_mins(2);
+
+/// Registers the broker with the platform, and settles who may use its plans
+///
+/// Creates the service broker or updates the one of its name, either of which has the platform read its catalog anew, and
+/// gives each plan of the file its access. What is as it should be is left alone. Safe to repeat: when it has failed, run it
+/// again.
+///
+/// Exit status: 0 the broker is registered and all access as the file has it; 1 it is not.
+#[derive(Debug, Args)]
+pub struct RegisterBroker {
+    /// The errand's configuration file.
+    #[arg(long, alias = "configPath", value_name = "FILE")]
+    config: Option<OsString>,
+    /// Say what would be changed, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// How many seconds the broker may take until it serves its catalog, and as many again until the platform has read it.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait_for_broker: u64,
+}
+
+impl RegisterBroker {
+    /// Runs it to its end. It may be broken off anywhere: the next run does the rest.
+    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+        let talk = &surroundings.talk;
+        let config = load(
+            self.config.as_deref().map(Path::new),
+            &FILE_TEXTS,
+            errands::RegisterBroker::load,
+            talk,
+        )?;
+        let cloud_controller = cloud_controller::connect(&config.cloud_foundry, talk)?;
+        let patience = Duration::from_secs(self.wait_for_broker);
+        let run = async {
+            if self.dry_run {
+                rehearse(&config, &cloud_controller, talk, patience).await
+            } else {
+                register(&config, &cloud_controller, talk, patience).await
+            }
+        };
+        surroundings
+            .unless_stopped(run)
+            .await?
+            .context("failed to execute register-broker")?;
+        Ok(ExitStatus::Success)
+    }
+}
+
+/// Whatever can be found wrong is found before anything is changed.
+async fn register(
+    config: &errands::RegisterBroker,
+    cloud_controller: &CloudController,
+    talk: &Talk,
+    patience: Duration,
+) -> Result<(), RegisterError> {
+    let wishes = access::look_up(cloud_controller, &config.plans).await?;
+    catalog::wait(config, talk, patience).await?;
+    let registration = registration(config);
+    let broker = registration::register(cloud_controller, &registration, talk, patience).await?;
+    let plans = access::plans(cloud_controller, &broker, &config.offering).await?;
+    let settled = access::settle(cloud_controller, &wishes, &plans, talk).await?;
+    talk.say(format_args!(
+        "FINISHED REGISTER BROKER: `{}` is registered; access of {} changed, of {} left as it was",
+        broker.name,
+        counted(settled.changed),
+        counted(settled.left)
+    ));
+    Ok(())
+}
+
+/// Says what would be done, as far as that can be known: plans that are new to the platform are not there yet.
+async fn rehearse(
+    config: &errands::RegisterBroker,
+    cloud_controller: &CloudController,
+    talk: &Talk,
+    patience: Duration,
+) -> Result<(), RegisterError> {
+    let wishes = access::look_up(cloud_controller, &config.plans).await?;
+    catalog::wait(config, talk, patience).await?;
+    let name = &config.broker_name;
+    let broker = cloud_controller
+        .broker_named(&question(), name)
+        .await
+        .map_err(RegisterError::Brokers)?;
+    let url = config.broker_url.as_written();
+    let plans = if let Some(broker) = &broker {
+        talk.say(registration::change(broker, url, "it would be updated"));
+        access::plans(cloud_controller, broker, &config.offering).await?
+    } else {
+        talk.say(format_args!(
+            "service broker `{name}` would be created, at `{url}`"
+        ));
+        Vec::new()
+    };
+    access::rehearse(cloud_controller, &wishes, &plans, talk).await?;
+    talk.say("nothing was changed");
+    Ok(())
+}
+
+fn registration(config: &errands::RegisterBroker) -> BrokerRegistration {
+    BrokerRegistration {
+        name: config.broker_name.clone(),
+        url: config.broker_url.as_written().to_owned(),
+        username: config.broker_username.clone(),
+        password: config.broker_password.clone(),
+    }
+}
+
+fn question() -> Call {
+    Call::within(QUESTION)
+}
+
+fn counted(plans: usize) -> String {
+    match plans {
+        1 => "1 plan".to_owned(),
+        plans => format!("{plans} plans"),
+    }
+}

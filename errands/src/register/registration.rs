@@ -1,0 +1,149 @@
+//! Making the broker known to the platform, and having its catalog read.
+
+use std::time::Duration;
+
+use odb_platform::{
+    cloud_controller::{BrokerRegistration, CfBroker, CloudController, CloudControllerError},
+    http::{Call, Deadline},
+};
+use tokio::time::sleep;
+
+use super::{RegisterError, question};
+use crate::Talk;
+
+/// How long the platform may take to read a catalog: it waits a minute for the broker, in a queue.
+const IMPORT: Duration = Duration::from_mins(10);
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// The codes for a name that is taken, in version 3 (with much else) and in version 2.
+const UNPROCESSABLE: u64 = 10008;
+const NAME_TAKEN: u64 = 270_002;
+
+/// Creates the broker, or updates the one that is there. What fails because of a neighbour that may be better in a moment
+/// is tried again for as long as `patience` lasts. Whether an attempt has left a broker behind is looked up each time: an
+/// answer that was lost, or a catalog that could not be read, does that.
+pub(super) async fn register(
+    cloud_controller: &CloudController,
+    registration: &BrokerRegistration,
+    talk: &Talk,
+    patience: Duration,
+) -> Result<CfBroker, RegisterError> {
+    let mut pause = FIRST_PAUSE;
+    let mut end = None;
+    loop {
+        let error = match attempt(cloud_controller, registration, talk).await {
+            Ok(broker) => return Ok(broker),
+            Err(error) => error,
+        };
+        // From the first failure, however long the platform has taken for it.
+        let end = *end.get_or_insert_with(|| Deadline::after(patience));
+        if !may_pass(&error) || end.remaining() <= pause {
+            return Err(error);
+        }
+        talk.say(format_args!(
+            "{:#}; trying again in {} s",
+            anyhow::Error::from(error),
+            pause.as_secs()
+        ));
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// How a broker that is there changes. `verb` says whether it does or would.
+pub(super) fn change(broker: &CfBroker, url: &str, verb: &str) -> String {
+    let CfBroker { name, url: old, .. } = broker;
+    if old == url {
+        format!("service broker `{name}` is registered: {verb}, at `{url}`")
+    } else {
+        format!("service broker `{name}` is registered: {verb}, from `{old}` to `{url}`")
+    }
+}
+
+async fn attempt(
+    cloud_controller: &CloudController,
+    registration: &BrokerRegistration,
+    talk: &Talk,
+) -> Result<CfBroker, RegisterError> {
+    let name = &registration.name;
+    let warnings = if let Some(broker) = find(cloud_controller, name).await? {
+        talk.say(change(&broker, &registration.url, "updating it"));
+        let updated = update(cloud_controller, registration, &broker).await;
+        updated.map_err(|source| RegisterError::Update {
+            name: name.clone(),
+            source,
+        })?
+    } else {
+        let url = &registration.url;
+        talk.say(format_args!("creating service broker `{name}`, at `{url}`"));
+        let created = create(cloud_controller, registration).await;
+        created.map_err(|source| RegisterError::Create {
+            name: name.clone(),
+            source,
+        })?
+    };
+    for warning in warnings {
+        talk.say(format_args!("the platform warns: {}", warning.trim()));
+    }
+    talk.say(format_args!(
+        "service broker `{name}` is registered, and its catalog has been read"
+    ));
+    let broker = find(cloud_controller, name).await?;
+    broker.ok_or_else(|| RegisterError::Gone { name: name.clone() })
+}
+
+async fn find(
+    cloud_controller: &CloudController,
+    name: &str,
+) -> Result<Option<CfBroker>, RegisterError> {
+    let found = cloud_controller.broker_named(&question(), name).await;
+    found.map_err(RegisterError::Brokers)
+}
+
+async fn create(
+    cloud_controller: &CloudController,
+    registration: &BrokerRegistration,
+) -> Result<Vec<String>, CloudControllerError> {
+    let call = Call::within(IMPORT);
+    let accepted = cloud_controller.create_broker(&call, registration).await?;
+    cloud_controller.finished(&call, accepted).await
+}
+
+async fn update(
+    cloud_controller: &CloudController,
+    registration: &BrokerRegistration,
+    broker: &CfBroker,
+) -> Result<Vec<String>, CloudControllerError> {
+    let call = Call::within(IMPORT);
+    let accepted = cloud_controller
+        .update_broker(&call, &broker.guid, registration)
+        .await?;
+    cloud_controller.finished(&call, accepted).await
+}
+
+fn may_pass(error: &RegisterError) -> bool {
+    match error {
+        RegisterError::Brokers(source) => source.is_transient(),
+        // Somebody has created it meanwhile, perhaps we: then it is updated.
+        RegisterError::Create { source, .. } => {
+            source.is_transient() || source.is_busy() || is_name_taken(source)
+        }
+        // Somebody has deleted it meanwhile: then it is created.
+        RegisterError::Update { source, .. } => {
+            source.is_transient() || source.is_busy() || source.is_not_found()
+        }
+        _ => false,
+    }
+}
+
+fn is_name_taken(error: &CloudControllerError) -> bool {
+    match error {
+        CloudControllerError::Refused { code, detail, .. } => match code {
+            Some(NAME_TAKEN) => true,
+            Some(UNPROCESSABLE) => detail.contains("unique"),
+            _ => false,
+        },
+        _ => false,
+    }
+}

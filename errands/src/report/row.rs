@@ -1,0 +1,139 @@
+//! What is known of one instance.
+
+use std::{fmt, time::Duration};
+
+use on_demand_broker::ids::InstanceId;
+use serde::{Serialize, Serializer};
+
+/// What became of an instance, and what is known of it. What is not known is absent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Which one.
+    #[serde(rename = "service_instance_id")]
+    pub instance: InstanceId,
+    /// Its plan: the name, else the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// Its organization: the name, else the guid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    /// Its space: the name, else the guid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub space: Option<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, where that is not plain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The Director's task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<u64>,
+    /// From the request to the end, in seconds.
+    #[serde(
+        rename = "duration_in_seconds",
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "in_seconds"
+    )]
+    pub duration: Option<Duration>,
+}
+
+/// What became of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// What was asked for is done.
+    Succeeded,
+    /// There was nothing to do.
+    Skipped,
+    /// Nothing about it would change, and nothing was done.
+    Unchanged,
+    /// There would be something to do, and nothing was done.
+    WouldChange,
+    /// The platform does not know it any more.
+    Gone,
+    /// The platform was made to forget it, for what was asked for has failed. Something of it may be left.
+    Purged,
+    /// The platform knows it, and it has no deployment.
+    DeploymentMissing,
+    /// Another operation was in progress each time it was tried.
+    Busy,
+    /// What was asked for is done, and it did not become healthy after that.
+    Unhealthy,
+    /// It has failed.
+    Failed,
+    /// It was begun, and how it ended is not known.
+    InProgress,
+    /// Its turn has not come.
+    NotReached,
+}
+
+impl Row {
+    /// Nothing but what became of an instance.
+    pub fn of(instance: InstanceId, outcome: Outcome) -> Self {
+        Self {
+            instance,
+            plan: None,
+            organization: None,
+            space: None,
+            outcome,
+            cause: None,
+            task: None,
+            duration: None,
+        }
+    }
+}
+
+impl Outcome {
+    /// Somebody has to look at it.
+    pub fn is_for_somebody(self) -> bool {
+        self == Self::Purged || !self.is_success()
+    }
+
+    /// It is as it was asked for.
+    pub fn is_success(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Skipped | Self::Unchanged | Self::Gone | Self::Purged => true,
+            Self::WouldChange
+            | Self::DeploymentMissing
+            | Self::Busy
+            | Self::Unhealthy
+            | Self::Failed
+            | Self::InProgress
+            | Self::NotReached => false,
+        }
+    }
+}
+
+/// In words for people.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Succeeded => "succeeded",
+            Self::Skipped => "skipped",
+            Self::Unchanged => "unchanged",
+            Self::WouldChange => "would change",
+            Self::Gone => "gone",
+            Self::Purged => "purged",
+            Self::DeploymentMissing => "deployment missing",
+            Self::Busy => "busy",
+            Self::Unhealthy => "unhealthy",
+            Self::Failed => "failed",
+            Self::InProgress => "in progress",
+            Self::NotReached => "not reached",
+        })
+    }
+}
+
+#[expect(
+    clippy::ref_option,
+    reason = "serde hands the field to it by reference"
+)]
+fn in_seconds<S: Serializer>(
+    duration: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match duration {
+        Some(duration) => serializer.serialize_u64(duration.as_secs()),
+        None => serializer.serialize_none(),
+    }
+}

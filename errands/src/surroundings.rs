@@ -1,0 +1,60 @@
+//! What an errand is given by its process.
+
+use std::{
+    future::Future,
+    io::{self, Write},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::Talk;
+
+/// What an errand is given by its process.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// What is said to people, on stderr.
+    pub talk: Talk,
+    /// Cancelled by a signal. An errand that would leave something half-done listens to it and ends in good order.
+    pub stopping: CancellationToken,
+}
+
+/// A signal has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("stopped by a signal before it was done")]
+pub struct Stopped;
+
+impl Surroundings {
+    /// Puts them together.
+    pub fn new(talk: Talk, stopping: CancellationToken) -> Self {
+        Self { talk, stopping }
+    }
+
+    /// Does something that may be broken off at any time.
+    ///
+    /// # Errors
+    ///
+    /// A signal came first.
+    pub async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = self.stopping.cancelled() => Err(Stopped),
+        }
+    }
+
+    /// Writes what a program may read to stdout, as it is.
+    ///
+    /// # Errors
+    ///
+    /// It could not be written. A reader who has gone away has read enough.
+    pub fn print(&self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        let written = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What an errand says to people, on stderr.
+
+use std::fmt::{Display, Write as _};
+
+use jiff::Timestamp;
+
+use crate::Screen;
+
+/// Writes lines as the Go programs do: `[program] YYYY/MM/DD HH:MM:SS.uuuuuu text`, in UTC. Cheap to clone.
+///
+/// Nothing secret is handed to it.
+#[derive(Clone, Debug)]
+pub struct Talk {
+    program: String,
+    subject: Option<&'static str>,
+    screen: Screen,
+}
+
+impl Talk {
+    /// The talk of a program.
+    pub fn new(program: &str, screen: Screen) -> Self {
+        Self {
+            program: program.to_owned(),
+            subject: None,
+            screen,
+        }
+    }
+
+    /// The same with a second prefix before each text, such as `upgrade-all`.
+    #[must_use]
+    pub fn about(&self, subject: &'static str) -> Self {
+        Self {
+            subject: Some(subject),
+            ..self.clone()
+        }
+    }
+
+    /// Writes a line. A text of several lines stays one.
+    pub fn say(&self, text: impl Display) {
+        let line = self.line(Timestamp::now(), &text.to_string());
+        self.screen.line(&line);
+    }
+
+    /// Where it is written, which a progress bar shares.
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    fn line(&self, time: Timestamp, text: &str) -> String {
+        let mut line = format!(
+            "[{}] {} ",
+            self.program,
+            time.strftime("%Y/%m/%d %H:%M:%S.%6f")
+        );
+        if let Some(subject) = self.subject {
+            let _ = write!(line, "[{subject}] ");
+        }
+        line.push_str(&indented(&harmless(text)));
+        line
+    }
+}
+
+/// A text of several lines, those after the first moved in: what others have said cannot look like a line of ours.
+fn indented(text: &str) -> String {
+    let mut lines = text.split('\n');
+    let mut indented = lines.next().unwrap_or_default().to_owned();
+    for line in lines {
+        indented.push('\n');
+        if !line.is_empty() {
+            indented.push_str("  ");
+            indented.push_str(line);
+        }
+    }
+    indented
+}
+
+/// Texts quote what others have said: what would move a terminal's cursor or colour it is written as its number.
+pub(crate) fn harmless(text: &str) -> String {
+    let mut harmless = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() && letter != '\n' && letter != '\t' {
+            let _ = write!(harmless, "\\u{{{:x}}}", u32::from(letter));
+        } else {
+            harmless.push(letter);
+        }
+    }
+    harmless
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(talk: &Talk, text: &str) -> String {
+        talk.line("2026-01-02T03:04:05.000678Z".parse().unwrap(), text)
+    }
+
+    #[test]
+    fn a_line_has_program_time_in_utc_to_the_microsecond_and_text() {
+        let talk = Talk::new("upgrade-all-service-instances", Screen::of_stderr());
+        assert_eq!(
+            line(&talk, "GET https://api.example.com/v2/info"),
+            "[upgrade-all-service-instances] 2026/01/02 03:04:05.000678 GET https://api.example.com/v2/info"
+        );
+        assert_eq!(
+            line(&talk.about("upgrade-all"), "FINISHED CANARIES"),
+            "[upgrade-all-service-instances] 2026/01/02 03:04:05.000678 [upgrade-all] FINISHED CANARIES"
+        );
+    }
+
+    #[test]
+    fn what_others_have_said_cannot_look_like_a_line_of_ours() {
+        let talk = Talk::new("odb", Screen::of_stderr());
+        assert_eq!(
+            line(&talk, "2 errors:\n\n[odb] 2026/01/02 all is well"),
+            "[odb] 2026/01/02 03:04:05.000678 2 errors:\n\n  [odb] 2026/01/02 all is well"
+        );
+    }
+
+    #[test]
+    fn what_others_have_said_cannot_play_with_the_terminal() {
+        assert_eq!(
+            harmless("a\u{1b}[31m red\r\nb\tc"),
+            "a\\u{1b}[31m red\\u{d}\nb\tc"
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! Whose certificates an errand believes.
+
+use odb_platform::http::{Trust, TrustError};
+use on_demand_broker::config::Verification;
+
+use crate::Talk;
+
+/// A trust root that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("`{key}` cannot be used")]
+pub struct UnusableTrust {
+    key: &'static str,
+    #[source]
+    source: TrustError,
+}
+
+/// The operating system's authorities, and those that are configured beside them, under `key`.
+///
+/// # Errors
+///
+/// They are no certificates in PEM form, or the system has none.
+pub(crate) fn of_a_server(
+    authorities: Option<&str>,
+    verification: Verification,
+    key: &'static str,
+    server: &str,
+    talk: &Talk,
+) -> Result<Trust, UnusableTrust> {
+    match (authorities, verification) {
+        (_, Verification::Off) => {
+            talk.say(format_args!(
+                "certificates are not verified: whoever stands between us and {server} reads our credentials; give `{key}` instead"
+            ));
+            Trust::unverified()
+        }
+        (Some(pem), Verification::On) => Trust::system_and(pem),
+        (None, Verification::On) => Trust::system(),
+    }
+    .map_err(|source| UnusableTrust { key, source })
+}
