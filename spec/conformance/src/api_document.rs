@@ -1,4 +1,5 @@
-//! `spec/openapi/osb.yaml`: what the broker may answer. The harness holds every answer of every test against it.
+//! `spec/openapi`: what the broker may answer, to platforms and to operators. The harness holds every answer of every test
+//! against the document that its path belongs to.
 
 use std::{
     collections::HashMap,
@@ -12,14 +13,25 @@ use serde_json::Value;
 
 use crate::Answer;
 
-/// The document as it stands.
-const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi/osb.yaml"));
+static OSB: LazyLock<ApiDocument> = LazyLock::new(|| {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi/osb.yaml"));
+    ApiDocument::parse("spec/openapi/osb.yaml", "/v2/", text)
+});
 
-static DOCUMENT: LazyLock<ApiDocument> = LazyLock::new(ApiDocument::parse);
+static MANAGEMENT: LazyLock<ApiDocument> = LazyLock::new(|| {
+    let text = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../openapi/management.yaml"
+    ));
+    ApiDocument::parse("spec/openapi/management.yaml", "/mgmt/", text)
+});
 
-/// The document of the broker's Open Service Broker API.
+/// The document of one of the broker's APIs.
 #[derive(Debug)]
 pub struct ApiDocument {
+    name: &'static str,
+    /// How the paths of the API begin.
+    prefix: &'static str,
     document: Value,
     /// Schemas that were needed so far, by themselves.
     validators: Mutex<HashMap<String, Validator>>,
@@ -36,9 +48,25 @@ enum Route<'d> {
 }
 
 impl ApiDocument {
-    /// The document, read once.
-    pub fn get() -> &'static Self {
-        &DOCUMENT
+    /// The document of the Open Service Broker API, read once.
+    pub fn osb() -> &'static Self {
+        &OSB
+    }
+
+    /// The document of the management API, read once.
+    pub fn management() -> &'static Self {
+        &MANAGEMENT
+    }
+
+    /// The document of the API that a path belongs to. Some paths belong to none.
+    pub fn of(path: &str) -> Option<&'static Self> {
+        let mut documents = [Self::osb(), Self::management()].into_iter();
+        documents.find(|document| path.starts_with(document.prefix))
+    }
+
+    /// Where it stands in the project.
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// The whole document.
@@ -57,11 +85,8 @@ impl ApiDocument {
         })
     }
 
-    /// Where an answer does not fit the document. Paths that are no part of the API have no rules here.
+    /// Where an answer does not fit the document.
     pub fn violations(&self, method: &Method, path: &str, answer: &Answer) -> Vec<String> {
-        if !path.starts_with("/v2/") {
-            return Vec::new();
-        }
         let Some(response) = self.response(&self.route(method, path), answer.status) else {
             return vec![format!("the status {} is not foreseen", answer.status)];
         };
@@ -83,9 +108,11 @@ impl ApiDocument {
         }
     }
 
-    fn parse() -> Self {
-        let document = yaml::from_str(TEXT).expect("the document is YAML");
+    fn parse(name: &'static str, prefix: &'static str, text: &str) -> Self {
+        let document = yaml::from_str(text).expect("the document is YAML");
         Self {
+            name,
+            prefix,
             document,
             validators: Mutex::default(),
         }
@@ -93,10 +120,11 @@ impl ApiDocument {
 
     fn route(&self, method: &Method, path: &str) -> Route<'_> {
         let paths = self.document["paths"].as_object().into_iter().flatten();
+        // One that names a path to the letter goes before one that leaves something open.
         let item = paths
             .filter(|(template, _)| fits(template, path))
-            .map(|(_, item)| item)
-            .next();
+            .min_by_key(|(template, _)| template.matches('{').count())
+            .map(|(_, item)| item);
         let Some(item) = item else {
             return Route::NoSuchPath;
         };
@@ -127,7 +155,7 @@ impl ApiDocument {
             (_, 503) => "Stopping",
             _ => return None,
         };
-        Some(&shared[named])
+        shared.get(named)
     }
 
     fn headers(&self, response: &Value, answer: &Answer) -> Vec<String> {
@@ -161,6 +189,9 @@ impl ApiDocument {
                 vec!["there should be no body".to_owned()]
             };
         };
+        if answer.text.is_empty() && response["x-empty-body"] == true {
+            return Vec::new();
+        }
         let media = answer.header("content-type");
         if media != "application/json" {
             return vec![format!("the body is `{media}`")];

@@ -7,7 +7,10 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::{eventually, foundation::CloudControllerAccess};
+use crate::{
+    eventually,
+    foundation::{CloudControllerAccess, User},
+};
 
 /// How long a job may take.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -28,17 +31,42 @@ pub struct CfOrder {
 }
 
 impl CloudController {
-    pub(crate) async fn log_in(http: reqwest::Client, access: &CloudControllerAccess) -> Self {
-        let user = &access.user;
+    pub(crate) async fn log_in(
+        http: reqwest::Client,
+        access: &CloudControllerAccess,
+        user: &User,
+    ) -> Self {
         let credentials = [
             ("grant_type", "password"),
             ("username", &user.name),
             ("password", &user.password),
         ];
+        Self::with_token(http, access, ("cf", ""), &credentials).await
+    }
+
+    /// As the broker's client, which may do everything.
+    pub(crate) async fn as_the_broker(
+        http: reqwest::Client,
+        access: &CloudControllerAccess,
+    ) -> Self {
+        let client = (
+            access.broker_client.id.as_str(),
+            access.broker_client.secret.as_str(),
+        );
+        let grant = [("grant_type", "client_credentials")];
+        Self::with_token(http, access, client, &grant).await
+    }
+
+    async fn with_token(
+        http: reqwest::Client,
+        access: &CloudControllerAccess,
+        (client, secret): (&str, &str),
+        credentials: &[(&str, &str)],
+    ) -> Self {
         let form = Url::parse_with_params("http://form", credentials).expect("it is an address");
         let response = http
             .post(format!("{}/oauth/token", access.uaa_url))
-            .basic_auth("cf", Some(""))
+            .basic_auth(client, Some(secret))
             .header("Content-Type", "application/x-www-form-urlencoded")
             .header("Accept", "application/json")
             .body(form.query().unwrap_or_default().to_owned())
@@ -56,6 +84,23 @@ impl CloudController {
     pub async fn plan(&self, name: &str) -> String {
         let plans = self.get(&format!("/v3/service_plans?names={name}")).await;
         text(&plans, "/resources/0/guid")
+    }
+
+    /// The same user in another space.
+    pub async fn in_space(&self, name: &str) -> Self {
+        let spaces = self.get("/v3/spaces?per_page=5000").await;
+        let spaces = spaces["resources"].as_array().cloned().unwrap_or_default();
+        let space = spaces.iter().find(|space| space["name"] == name);
+        let space = space.unwrap_or_else(|| panic!("there is no space `{name}`: {spaces:?}"));
+        Self {
+            space: text(space, "/guid"),
+            ..self.clone()
+        }
+    }
+
+    /// The guid of the space in which services are ordered.
+    pub fn space(&self) -> &str {
+        &self.space
     }
 
     /// Orders an instance; the broker is asked by and by.
@@ -82,6 +127,18 @@ impl CloudController {
         self.job(order, &["COMPLETE"]).await
     }
 
+    /// Has the newest instance of a plan forgotten without asking its broker, and gives its guid.
+    pub async fn purge_newest(&self, plan: &str) -> String {
+        let path = "/v3/service_instances?per_page=1&order_by=-created_at";
+        let list = self.get(&format!("{path}&service_plan_guids={plan}")).await;
+        let guid = text(&list, "/resources/0/guid");
+        let path = format!("/v3/service_instances/{guid}?purge=true");
+        let response = self.request(Method::DELETE, &path).send().await;
+        let response = response.expect("the sandbox answers");
+        assert_eq!(response.status(), 204, "{response:?}");
+        guid
+    }
+
     /// The instances in the list, with their latest operation, `create succeeded` for example.
     pub async fn instances(&self) -> Vec<String> {
         let list = self.get("/v3/service_instances?per_page=500").await;
@@ -91,6 +148,20 @@ impl CloudController {
             format!("{kind} {}", text(row, "/last_operation/state"))
         });
         told.collect()
+    }
+
+    /// Sends a request and gives status and body, which is `null` when there is none.
+    pub async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let mut request = self.request(method, path);
+        if let Some(body) = body {
+            request = request
+                .header("Content-Type", "application/json")
+                .body(body.to_string());
+        }
+        let response = request.send().await.expect("the sandbox answers");
+        let status = response.status().as_u16();
+        let body = response.text().await.expect("the answer is complete");
+        (status, serde_json::from_str(&body).unwrap_or_default())
     }
 
     async fn job(&self, order: &CfOrder, good: &[&str]) -> Result<(), String> {

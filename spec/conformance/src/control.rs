@@ -77,6 +77,14 @@ impl Control {
             .collect()
     }
 
+    /// Seeds a fleet: service instances that nobody ordered. Gives what it consists of.
+    pub async fn seed_fleet(&self, instances: usize, random_seed: u64) -> Value {
+        let order = serde_json::json!({
+            "broker": "redis-broker", "instances": instances, "random_seed": random_seed,
+        });
+        self.ask(Method::POST, "/fleet", Some(&order)).await
+    }
+
     /// Sets a fault of a server.
     pub async fn set_fault(&self, fault: &Value) -> SetFault {
         self.ask(Method::POST, "/faults", Some(fault)).await
@@ -85,6 +93,12 @@ impl Control {
     /// How a fault is doing.
     pub async fn fault(&self, id: u64) -> SetFault {
         self.ask(Method::GET, &format!("/faults/{id}"), None).await
+    }
+
+    /// Clears one fault of a server; what it holds goes on.
+    pub async fn clear_fault(&self, id: u64) {
+        let path = format!("/faults/{id}");
+        let _: Value = self.ask(Method::DELETE, &path, None).await;
     }
 
     /// Clears all faults of servers and of tasks.
@@ -100,16 +114,41 @@ impl Control {
         assert!(response.status().is_success(), "{response:?}");
     }
 
-    /// Sets a fault of the Director's tasks.
-    pub async fn set_task_fault(&self, fault: &Value) {
-        let request = self.request(Method::POST, "/task-faults", Some(fault));
-        let response = request.send().await.expect("the sandbox answers");
-        assert!(response.status().is_success(), "{response:?}");
+    /// Sets a fault of the Director's tasks. Gives its id.
+    pub async fn set_task_fault(&self, fault: &Value) -> u64 {
+        let set: Value = self.ask(Method::POST, "/task-faults", Some(fault)).await;
+        set["id"].as_u64().expect("ids are numbers")
+    }
+
+    /// Clears one fault of the Director's tasks; a task that it holds goes on.
+    pub async fn clear_task_fault(&self, id: u64) {
+        let path = format!("/task-faults/{id}");
+        let _: Value = self.ask(Method::DELETE, &path, None).await;
     }
 
     /// The faults of tasks that have not happened yet.
     pub async fn task_faults(&self) -> Vec<Value> {
         self.ask(Method::GET, "/task-faults", None).await
+    }
+
+    /// Kills the agent of a VM: what runs there goes on, and nobody answers for it.
+    pub async fn kill_agent(&self, vm: &str) {
+        let _: Value = self
+            .ask(Method::DELETE, &format!("/vms/{vm}/agent"), None)
+            .await;
+    }
+
+    /// Loses a VM and all that runs on it.
+    pub async fn lose_vm(&self, vm: &str) {
+        let _: Value = self.ask(Method::DELETE, &format!("/vms/{vm}"), None).await;
+    }
+
+    /// Has the Director wait this long for agents that do not answer, for example `1s`.
+    pub async fn wait_for_agents(&self, duration: &str) {
+        let waiting = serde_json::json!({ "call": duration, "state": duration });
+        let _: Value = self
+            .ask(Method::PUT, "/conduct/agents", Some(&waiting))
+            .await;
     }
 
     /// Makes all tokens of a UAA, `bosh-uaa` or `cf-uaa`, good for nothing.

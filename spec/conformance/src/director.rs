@@ -1,9 +1,14 @@
 //! The Director, as its administrator sees it.
 
+use std::time::Duration;
+
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use crate::foundation::DirectorAccess;
+use crate::{
+    eventually,
+    foundation::{Client, DirectorAccess},
+};
 
 /// Looks at everything, and changes next to nothing.
 #[derive(Clone, Debug)]
@@ -14,6 +19,9 @@ pub struct Director {
 
 /// The type of the configs in which the broker remembers operations.
 const MARKER: &str = "odb-operation";
+
+/// How long a deletion may take.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Director {
     pub(crate) fn new(http: reqwest::Client, access: &DirectorAccess) -> Self {
@@ -95,11 +103,23 @@ impl Director {
 
     /// Writes a config, as an operator would.
     pub async fn write_config(&self, kind: &str, name: &str, content: &str) {
+        let administrator = &self.access.admin_client;
+        self.write_config_by(administrator, (kind, name), content)
+            .await;
+    }
+
+    /// Writes a config that the broker's team sees, as another broker of the team would.
+    pub async fn write_config_of_team(&self, kind: &str, name: &str, content: &str) {
+        let team = &self.access.team_client;
+        self.write_config_by(team, (kind, name), content).await;
+    }
+
+    async fn write_config_by(&self, client: &Client, (kind, name): (&str, &str), content: &str) {
         let body = serde_json::json!({ "type": kind, "name": name, "content": content });
         let request = self
             .http
             .post(format!("{}/configs", self.access.url))
-            .bearer_auth(self.token().await)
+            .bearer_auth(self.token_of(client).await)
             .header("Content-Type", "application/json")
             .body(body.to_string());
         let response = request.send().await.expect("the sandbox answers");
@@ -155,6 +175,24 @@ impl Director {
         assert!(status.is_success() || status.is_redirection(), "{status}");
     }
 
+    /// Has a deployment deleted, behind the broker's back, and waits until it is gone.
+    pub async fn delete_deployment(&self, deployment: &str) {
+        let url = format!("{}/deployments/{deployment}?force=true", self.access.url);
+        let request = self.http.delete(url).bearer_auth(self.token().await);
+        let response = request.send().await.expect("the sandbox answers");
+        let status = response.status();
+        assert!(status.is_success() || status.is_redirection(), "{status}");
+        eventually("the deployment is gone", PATIENCE, async || {
+            let left = self.deployments().await;
+            if left.iter().any(|left| left == deployment) {
+                Err(format!("{left:?}"))
+            } else {
+                Ok(())
+            }
+        })
+        .await;
+    }
+
     /// The VMs of a deployment, by their cloud's names.
     pub async fn vms(&self, deployment: &str) -> Vec<String> {
         let vms = self.list(&format!("/deployments/{deployment}/vms")).await;
@@ -185,7 +223,10 @@ impl Director {
     }
 
     async fn token(&self) -> String {
-        let client = &self.access.admin_client;
+        self.token_of(&self.access.admin_client).await
+    }
+
+    async fn token_of(&self, client: &Client) -> String {
         let request = self
             .http
             .post(format!("{}/oauth/token", self.access.uaa_url))
@@ -196,7 +237,7 @@ impl Director {
         let token = json(request).await;
         token["access_token"]
             .as_str()
-            .expect("the UAA knows the administrator")
+            .expect("the UAA knows the client")
             .to_owned()
     }
 }

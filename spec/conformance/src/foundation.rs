@@ -74,6 +74,7 @@ pub(crate) struct CloudControllerAccess {
     pub(crate) uaa_url: String,
     pub(crate) broker_client: Client,
     pub(crate) user: User,
+    pub(crate) admin_user: User,
     pub(crate) organization: Place,
     pub(crate) space: Place,
     pub(crate) credhub: CredHubAccess,
@@ -172,7 +173,19 @@ impl Foundation {
 
     /// The Cloud Controller, as a client of the user who orders services.
     pub async fn cloud_controller(&self) -> CloudController {
-        CloudController::log_in(self.http.clone(), &self.description.cloud_controller).await
+        let access = &self.description.cloud_controller;
+        CloudController::log_in(self.http.clone(), access, &access.user).await
+    }
+
+    /// The same, as a client of its administrator.
+    pub async fn cloud_controller_of_admin(&self) -> CloudController {
+        let access = &self.description.cloud_controller;
+        CloudController::log_in(self.http.clone(), access, &access.admin_user).await
+    }
+
+    /// The Cloud Controller, as the broker's client, which may do everything.
+    pub async fn cloud_controller_as_the_broker(&self) -> CloudController {
+        CloudController::as_the_broker(self.http.clone(), &self.description.cloud_controller).await
     }
 
     /// Somewhere to put adapters that misbehave.
@@ -240,6 +253,11 @@ impl Foundation {
         &self.description.director.team_client.secret
     }
 
+    /// Where the Cloud Controller is.
+    pub fn cloud_controller_url(&self) -> &str {
+        &self.description.cloud_controller.url
+    }
+
     /// The secret with which the broker authenticates to the Cloud Controller's UAA.
     pub fn cloud_controller_secret(&self) -> &str {
         &self.description.cloud_controller.broker_client.secret
@@ -300,6 +318,13 @@ impl FoundationSetup {
         self.with("/director/durations/step", duration)
     }
 
+    /// With a Director that works on this many tasks at once.
+    #[must_use]
+    pub fn with_workers(mut self, workers: usize) -> Self {
+        self.settings["director"]["durations"]["workers"] = workers.into();
+        self
+    }
+
     /// With a Director that gives tasks up soon after their workers have died.
     #[must_use]
     pub fn with_impatient_workers(self) -> Self {
@@ -339,6 +364,19 @@ impl FoundationSetup {
     #[must_use]
     pub fn with_late_rows(self) -> Self {
         self.with("/cloud_controller/instance_row", "after_call")
+    }
+
+    /// With one more organization, with one space in it in which everybody may order who may in the first one.
+    #[must_use]
+    pub fn with_another_place(mut self, organization: &str, space: &str) -> Self {
+        let organizations = self.settings.pointer_mut("/cloud_controller/organizations");
+        let organizations = organizations.and_then(Value::as_array_mut);
+        let organizations = organizations.expect("`foundation.yml` has this section");
+        let mut another = organizations[0].clone();
+        another["name"] = organization.into();
+        another["spaces"][0]["name"] = space.into();
+        organizations.push(another);
+        self
     }
 
     /// With VMs on which nothing runs.

@@ -11,10 +11,12 @@
 //! | `foundation`, `broker`, `broker_configuration`, `adapters` | what is started |
 //! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis` | who speaks to it |
 //! | `instances_api` | who lists instances where no Cloud Controller does |
+//! | `stand_in` | who answers in the place of a broker |
 //! | `api_document` | what the broker may answer at all |
 //! | `control` | who makes its servers fail and reads what they were asked |
 //! | `director`, `credhub`, `uaa_clients`, `process_table` | who looks at what became of it |
 //! | `secrets` | what nobody may read |
+//! | `errand` | who runs the operator's errands |
 //! | `conformance_suite` | who runs the public suite against a broker |
 //! | [`suite`] | the public conformance suite, which needs nothing of all this |
 //! | `eventually` | waiting for a condition |
@@ -36,15 +38,18 @@ mod conformance_suite;
 mod control;
 mod credhub;
 mod director;
+mod errand;
 mod eventually;
 mod foundation;
 mod instances_api;
+mod management;
 mod platform;
 mod process;
 mod process_table;
 mod raw_client;
 mod redis;
 mod secrets;
+mod stand_in;
 pub mod suite;
 mod trust;
 mod uaa_clients;
@@ -61,6 +66,7 @@ pub use conformance_suite::{ConformanceSuite, SuiteRun};
 pub use control::{BrokerCall, Control, SetFault};
 pub use credhub::CredHub;
 pub use director::Director;
+pub use errand::{Errand, ErrandConfiguration, ErrandRun, RunningErrand};
 pub use eventually::eventually;
 pub use foundation::{Foundation, FoundationSetup};
 pub use instances_api::InstancesApi;
@@ -70,4 +76,5 @@ pub use process_table::{ProcessTable, RunningProcess, peak_memory_of};
 pub use raw_client::RawClient;
 pub use redis::Redis;
 pub use secrets::Secrets;
+pub use stand_in::StandIn;
 pub use uaa_clients::{UaaClients, client_definition};

@@ -42,6 +42,17 @@ fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
 }
 
 #[test]
+fn every_test_that_the_guide_to_deletions_names_exists() {
+    let document = read(&Path::new(PROJECT).join("docs/operators/deletions.md"));
+    let tests = tests_of_the_project();
+    assert_eq!(
+        unknown(&document, &tests),
+        Vec::<&str>::new(),
+        "there are no such tests"
+    );
+}
+
+#[test]
 fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/security.md"));
     let tests = tests_of_the_project();
@@ -55,6 +66,24 @@ fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
     let untold: Vec<&String> = tests
         .iter()
         .filter(|test| test.starts_with("hostile_") && !told.contains(test.as_str()))
+        .collect();
+    assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
+}
+
+#[test]
+fn every_way_out_of_a_stuck_state_is_shown_by_a_test_that_exists() {
+    let document = read(&Path::new(PROJECT).join("docs/operators/stuck.md"));
+    let tests = tests_of_the_project();
+    assert_eq!(
+        unknown(&document, &tests),
+        Vec::<&str>::new(),
+        "there are no such tests"
+    );
+
+    let told: BTreeSet<&str> = document.lines().flat_map(code).collect();
+    let untold: Vec<&String> = tests
+        .iter()
+        .filter(|test| test.starts_with("stuck::") && !told.contains(test.as_str()))
         .collect();
     assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
 }
@@ -104,7 +133,7 @@ fn every_rule_of_the_api_is_told_once_with_a_check_or_a_test_that_exists_or_a_re
 /// Every status and every path that there is a document for is one of the document, and every rule that it cites is one.
 #[test]
 fn the_document_of_the_api_has_ten_operations_and_cites_rules_that_exist() {
-    let document = ApiDocument::get();
+    let document = ApiDocument::osb();
     let rules = read(&Path::new(PROJECT).join("spec/contracts/osb-api.md"));
     let known: BTreeSet<&str> = rules.lines().filter_map(rule).map(|(id, _)| id).collect();
     let text = read(&Path::new(PROJECT).join("spec/openapi/osb.yaml"));
@@ -122,6 +151,39 @@ fn the_document_of_the_api_has_ten_operations_and_cites_rules_that_exist() {
     assert!(cited.len() > 40, "{cited:?}");
     let unknown: Vec<&&str> = cited.difference(&known).collect();
     assert_eq!(unknown, Vec::<&&str>::new(), "there are no such rules");
+}
+
+/// Whoever adds a route writes it down.
+#[test]
+fn the_document_of_the_management_api_has_every_route_and_no_other() {
+    let document = ApiDocument::management();
+    let routes = read(&Path::new(PROJECT).join("broker/src/api/management/mod.rs"));
+    let without_names = |path: &str| {
+        let segments = path.split('/');
+        let segments = segments.map(|one| if one.starts_with('{') { "{}" } else { one });
+        segments.collect::<Vec<_>>().join("/")
+    };
+
+    let served: BTreeSet<String> = routes
+        .split("web::resource(\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .map(|path| without_names(&format!("/mgmt{path}")))
+        .collect();
+    let documented: BTreeSet<String> = document
+        .operations()
+        .map(|(_, path, _)| without_names(path))
+        .collect();
+
+    assert!(served.len() > 3, "the routes are not found");
+    assert_eq!(documented, served);
+    for (method, path, operation) in document.operations() {
+        for status in ["401", "408", "413", "414", "417", "431", "500", "503"] {
+            let response = &operation["responses"][status];
+            assert!(response.is_object(), "{method} {path} lacks {status}");
+            assert!(document.resolve(response)["description"].is_string());
+        }
+    }
 }
 
 /// What is installed comes from wherever the reader's machine gets its packages, and is what the lock says.
@@ -179,7 +241,7 @@ fn is_test_name(word: &str) -> bool {
 /// All tests by the names under which the test runner knows them within their binaries.
 fn tests_of_the_project() -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
-    for folder in ["adapter-sdk", "adapters", "broker", "spec"] {
+    for folder in ["adapter-sdk", "adapters", "broker", "errands", "spec"] {
         for file in sources(&Path::new(PROJECT).join(folder)) {
             let module = module(&file);
             let source = read(&file);

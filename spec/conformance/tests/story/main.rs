@@ -17,12 +17,23 @@
 //! | `outgoing_calls` | nothing: how often the broker asks its neighbours |
 //! | `fetching`, `last_operations` | the platform asks what there is, and how it is doing |
 //! | `management`, `recreates`, `upgrades` | the operator operates on what others have ordered |
+//! | `deletion_errands` | the operator deletes a whole fleet |
+//! | `fleet_upgrades` | the operator upgrades or recreates all there is |
+//! | `inventory`, `runs`, `unchanged_upgrades` | the operator looks at all of them, goes through them, and finds nothing to do |
+//! | `stuck` | something has failed, or hangs, and somebody has to get out of it |
+//! | `orphans` | deployments are there that no instance of the platform stands behind |
+//! | `whole_fleet` | the operator upgrades all there is while everybody works on it |
+//! | `errand_command_line` | the operator calls an errand in every way |
+//! | `service_metrics`, `post_start` | the operator's machine asks how many there are, and whether the broker is up |
+//! | `management_lists` | the operator's errands ask which instances there are, which deployments nobody needs, and how much is used |
 //! | `rules` | every rule of the Open Service Broker API, by its number |
 //! | `fuzzing` | somebody asks whatever comes to mind |
 //! | `public_suite` | somebody runs the public conformance suite |
 //! | `failed_operations`, `silent_director`, `lost_answers` | the Director fails, or does not answer |
 //! | `dns_bindings` | bindings need names that BOSH DNS knows |
 //! | `cut_short` | the client deletes what is being created |
+//! | `dry_runs`, `health` | the operator asks what an upgrade would change, and how VMs are |
+//! | `operation_status`, `cancelling` | the operator looks at what is being done, or has enough of it |
 //! | `instance_clients` | each instance has a UAA client of its own |
 //! | `lifecycle_errands` | errands follow and precede |
 //! | `instance_configs` | adapters ask for BOSH configs, and give them up |
@@ -30,6 +41,7 @@
 //! | `leftovers` | something cannot be cleaned up, or nobody remembers |
 //! | `parallel_orders`, `quotas` | many ask at once |
 //! | `start_up`, `start_up_checks` | the configuration is wrong, or a neighbour is not there, too old or does not know us |
+//! | `registration` | the operator makes the broker known to the platform, and has it forgotten |
 //! | `check` | the configuration is looked at before it is used |
 //! | `cloud_controller_access` | the broker counts as this client or that user, or not at all |
 //! | `old_foundations` | the Cloud Controller is of an older generation |
@@ -49,52 +61,69 @@ mod audit;
 mod bad_adapters;
 mod bad_requests;
 mod bindings;
+mod cancelling;
 mod check;
 mod cloud_controller_access;
 mod cut_short;
+mod deletion_errands;
 mod differences;
 mod dns_bindings;
 mod documents;
+mod dry_runs;
+mod errand_command_line;
 mod exit_codes;
 mod failed_operations;
 mod faithful_values;
 mod fetching;
+mod fleet_upgrades;
 mod fuzzing;
 mod hang_up;
 mod hanging_adapter;
+mod health;
 mod hostile_adapters;
 mod hostile_clients;
 mod instance_clients;
 mod instance_configs;
+mod inventory;
 mod last_operations;
 mod leftovers;
 mod lifecycle_errands;
 mod lost_answers;
 mod management;
+mod management_lists;
 mod marketplace;
 mod matrix;
 mod metrics;
 mod old_foundations;
 mod onlookers;
+mod operation_status;
+mod orphans;
 mod outgoing_calls;
 mod parallel_orders;
 mod plan_schemas;
+mod post_start;
 mod public_suite;
 mod quotas;
 mod recreates;
 mod redis_story;
+mod registration;
 mod repeats;
 mod resumption;
 mod rules;
+mod runs;
 mod secrets;
 mod secure_manifests;
+mod service_metrics;
 mod shutdown;
 mod silent_director;
 mod start_up;
 mod start_up_checks;
+mod stuck;
 mod telemetry;
 mod tls;
+mod unchanged_upgrades;
 mod upgrades;
+mod whole_fleet;
 
 use std::time::Duration;
 

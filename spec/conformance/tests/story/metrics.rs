@@ -13,7 +13,7 @@ const GUIDE: &str = include_str!("../../../../docs/operators/metrics.md");
 #[tokio::test]
 async fn the_guide_lists_every_metric_with_its_type_and_labels_and_no_other() {
     let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
+    let broker = foundation.broker().with_plan_limit(2).start().await;
     let (platform, instance) = (broker.platform(), new_id());
     platform
         .provision_to_the_end(&instance, &Order::small())
@@ -58,7 +58,7 @@ async fn what_happens_is_counted() {
 
     expect(
         &broker,
-        "odb_operations_ended_total{operation=\"create\",outcome=\"succeeded\"} 1",
+        "odb_operations_ended_total{operation=\"create\",outcome=\"succeeded\",plan=\"small\"} 1",
     )
     .await;
     let text = broker.metrics().await.text;
@@ -70,13 +70,16 @@ async fn what_happens_is_counted() {
         "odb_http_requests_total{method=\"GET\",route=\"/v2/catalog\",status=\"401\"} 1",
         "odb_http_requests_total{method=\"GET\",route=\"other\",status=\"404\"} 1",
         "odb_http_failed_authentications_total 1",
-        "odb_operations_started_total{operation=\"create\"} 1",
-        "odb_operations_ended_total{operation=\"create\",outcome=\"failed\"} 0",
-        "odb_operations_in_flight{operation=\"create\"} 0",
-        "odb_operation_duration_seconds_count{operation=\"create\",outcome=\"succeeded\"} 1",
+        "odb_operations_started_total{operation=\"create\",plan=\"small\"} 1",
+        "odb_operations_ended_total{operation=\"create\",outcome=\"failed\",plan=\"small\"} 0",
+        "odb_operations_ended_total{operation=\"create\",outcome=\"succeeded\",plan=\"large\"} 0",
+        "odb_operations_in_flight{operation=\"create\",plan=\"small\"} 0",
+        "odb_operation_duration_seconds_count{operation=\"create\",outcome=\"succeeded\",plan=\"small\"} 1",
         "odb_adapter_calls_total{call=\"generate-manifest\",outcome=\"answered\"} 1",
         "odb_adapter_calls_running 0",
         "odb_adapter_calls_waiting 0",
+        "odb_queue_waiting{queue=\"instance\"} 0",
+        "odb_queue_waiting{queue=\"submission\"} 0",
         "odb_neighbour_call_retries_total{neighbour=\"director\"} 0",
     ] {
         assert!(
@@ -118,6 +121,99 @@ async fn trouble_with_a_neighbour_is_counted_attempt_by_attempt() {
     expect(&broker, &format!("{calls},status=\"none\"}} 1")).await;
     let retries = "odb_neighbour_call_retries_total{neighbour=\"director\"} 2";
     expect(&broker, retries).await;
+}
+
+#[tokio::test]
+async fn what_there_is_and_what_the_quotas_leave_is_told_as_the_platform_lists_it() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let costs = json!({ "memory": { "limit": 40, "cost": 8 } });
+    let broker = foundation
+        .broker()
+        .with_quotas(
+            json!({ "service_instance_limit": 9, "resources": { "memory": { "limit": 100 } } }),
+            json!({ "service_instance_limit": 3, "resources": costs }),
+            json!({ "resources": { "memory": { "cost": 30 } } }),
+        )
+        .start()
+        .await;
+    let cf = foundation.cf();
+    cf.register(&broker).await;
+    for (plan, name) in [("small", "one"), ("small", "two"), ("large", "three")] {
+        cf.run(&["create-service", "redis", plan, name, "--wait"])
+            .await
+            .succeeded();
+    }
+
+    let text = broker.metrics().await.text;
+
+    for line in [
+        "odb_service_instances{plan=\"small\",state=\"settled\"} 2",
+        "odb_service_instances{plan=\"large\",state=\"settled\"} 1",
+        "odb_service_instances{plan=\"large\",state=\"updating\"} 0",
+        "odb_service_instances{plan=\"other\",state=\"settled\"} 0",
+        "odb_quota_limit{plan=\"\",resource=\"service_instances\",scope=\"global\"} 9",
+        "odb_quota_used{plan=\"\",resource=\"service_instances\",scope=\"global\"} 3",
+        "odb_quota_limit{plan=\"\",resource=\"memory\",scope=\"global\"} 100",
+        "odb_quota_used{plan=\"\",resource=\"memory\",scope=\"global\"} 46",
+        "odb_quota_limit{plan=\"small\",resource=\"service_instances\",scope=\"plan\"} 3",
+        "odb_quota_used{plan=\"small\",resource=\"service_instances\",scope=\"plan\"} 2",
+        "odb_quota_limit{plan=\"small\",resource=\"memory\",scope=\"plan\"} 40",
+        "odb_quota_used{plan=\"small\",resource=\"memory\",scope=\"plan\"} 16",
+    ] {
+        assert!(
+            text.lines().any(|shown| shown == line),
+            "no `{line}` in\n{text}"
+        );
+    }
+    // Of the large plan memory has a cost and no limit: no quota.
+    assert!(!text.contains("odb_quota_limit{plan=\"large\""), "{text}");
+}
+
+#[tokio::test]
+async fn whoever_looks_often_does_not_have_the_instances_listed_each_time() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let control = foundation.control();
+    broker.metrics().await;
+    let listings = async || {
+        let calls = control.broker_calls(0).await;
+        let listings = calls
+            .iter()
+            .filter(|call| call.path == "/v3/service_instances");
+        listings.count()
+    };
+    let after_one = listings().await;
+
+    for _ in 0..5 {
+        broker.metrics().await;
+    }
+
+    assert_eq!(listings().await, after_one);
+}
+
+#[tokio::test]
+async fn metrics_are_told_when_nobody_can_count_the_instances() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = foundation.broker().start().await;
+    let fault = json!({
+        "server": "cloud-controller",
+        "requests": { "path": "/v3/service_offerings" },
+        "effect": { "kind": "answer", "status": 500 }
+    });
+    foundation.control().set_fault(&fault).await;
+
+    let told = broker.metrics().await;
+
+    told.expect_status(200);
+    assert!(
+        told.text
+            .contains("odb_service_instances_counted_timestamp_seconds 0"),
+        "{}",
+        told.text
+    );
+    let counted = "could not count the service instances for the metrics";
+    assert!(broker.log().iter().any(|line| line.mentions(counted)));
 }
 
 #[tokio::test]

@@ -221,6 +221,51 @@ async fn an_update_that_never_arrived_leaves_the_client_as_it_was() {
 }
 
 #[tokio::test]
+async fn an_update_that_is_cancelled_before_it_arrived_leaves_client_and_memory_as_they_were() {
+    let foundation = Foundation::start().await;
+    let mut former = defined(&foundation, WITH_DASHBOARD).start().await;
+    let (clients, director, instance) = (foundation.uaa_clients(), foundation.director(), new_id());
+    former
+        .platform()
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    former.stop().await;
+    let client = without_time(clients.client(&instance).await);
+    let marker = director.marker(&instance).await;
+    let mut broker = foundation
+        .broker()
+        .with_adapter(&foundation.folder().join("adapter"))
+        .with_client_definition(renamed())
+        .with("/broker/timings", json!({ "lost_answer_in_seconds": 1 }))
+        .start()
+        .await;
+    let (platform, control) = (broker.platform().clone(), foundation.control());
+    lose_deployments(&control).await;
+    let look = json!({ "method": "GET", "path": "/tasks" });
+    let untold = json!({ "kind": "answer", "status": 503 });
+    set_fault(&control, "director", look, untold).await;
+    let token = platform.update(&instance, &change(150)).await.accepted();
+
+    platform.cancel(&instance).await.expect_status(202);
+    let written = director.marker(&instance).await.expect("it is in progress");
+    assert!(written["cancelled_by"].is_string(), "{written}");
+    control.clear_faults().await;
+    let ended = platform.end_of_operation(&instance, &token).await;
+
+    assert_eq!(ended.state, "failed", "{ended:?}");
+    assert_eq!(without_time(clients.client(&instance).await), client);
+    assert_eq!(director.marker(&instance).await, marker);
+    broker.kill();
+    broker.start_again().await;
+    let status = platform.operation_status(&instance).await.json();
+    assert_eq!(
+        (&status["kind"], &status["state"]),
+        (&json!("create"), &json!("succeeded")),
+        "{status}"
+    );
+}
+
+#[tokio::test]
 async fn a_lost_answer_of_the_uaa_costs_nothing() {
     let foundation = Foundation::start().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;

@@ -1,0 +1,59 @@
+//! What operators' errands ask of the broker beyond what the Go broker knows (`spec/openapi/management.yaml`).
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::{Answer, Platform};
+
+impl Platform {
+    /// What is asked of the management API without any header of the platform's.
+    pub async fn manage(&self, path: &str) -> Answer {
+        self.send(self.management_request(Method::GET, path)).await
+    }
+
+    /// The service instances, as the Go broker lists them. `query` chooses among them; it may be empty.
+    pub async fn listed_instances(&self, query: &str) -> Answer {
+        self.manage(&format!("/mgmt/service_instances?{query}"))
+            .await
+    }
+
+    /// The orphans, as the Go broker lists them.
+    pub async fn listed_orphans(&self) -> Answer {
+        self.manage("/mgmt/orphan_deployments").await
+    }
+
+    /// How much of the offering is used.
+    pub async fn service_metrics(&self) -> Answer {
+        self.manage("/mgmt/metrics").await
+    }
+
+    /// The service instances, and what is known of each. `query` chooses among them; it may be empty.
+    pub async fn inventory(&self, query: &str) -> Answer {
+        let path = format!("/mgmt/v1/service_instances?{query}");
+        self.send(self.request(Method::GET, &path)).await
+    }
+
+    /// What is known of one service instance.
+    pub async fn inventory_of(&self, instance: &str) -> Answer {
+        let path = format!("/mgmt/v1/service_instances/{instance}");
+        self.send(self.request(Method::GET, &path)).await
+    }
+
+    /// Begins a run of an errand.
+    pub async fn begin_run(&self, body: &Value) -> Answer {
+        let request = self.request(Method::POST, "/mgmt/v1/runs");
+        self.send(request.body(body.to_string())).await
+    }
+
+    /// The latest run of a kind.
+    pub async fn latest_run(&self, kind: &str) -> Answer {
+        let path = format!("/mgmt/v1/runs/latest?kind={kind}");
+        self.send(self.request(Method::GET, &path)).await
+    }
+
+    /// Tells how a run has ended.
+    pub async fn end_run(&self, run: &str, body: &Value) -> Answer {
+        let request = self.request(Method::PATCH, &format!("/mgmt/v1/runs/{run}"));
+        self.send(request.body(body.to_string())).await
+    }
+}
