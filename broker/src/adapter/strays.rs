@@ -223,7 +223,11 @@ fn look_at(id: Pid) -> Option<Seen> {
     // The name in brackets may hold anything, brackets included.
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    let process = |field: usize| Pid::from_raw(fields.get(field)?.parse().ok()?);
+    // Of a process that is being reaped they are -1.
+    let process = |field: usize| {
+        let id: i32 = fields.get(field)?.parse().ok()?;
+        if id > 0 { Pid::from_raw(id) } else { None }
+    };
     Some(Seen {
         id,
         parent: process(1),

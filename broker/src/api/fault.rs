@@ -17,8 +17,18 @@ use crate::{
     telemetry::Chain,
 };
 
+/// Who reads what goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// A platform's user, who learns whom to ask and what to quote.
+    User,
+    /// The operator, who can do something about the cause.
+    Operator,
+}
+
 /// Who asked for what: what a complaint to the operator quotes.
 pub(super) struct Asking<'a> {
+    pub(super) audience: Audience,
     pub(super) app: &'a AppState,
     pub(super) request_context: &'a RequestContext,
     pub(super) instance: &'a InstanceId,
@@ -26,22 +36,28 @@ pub(super) struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Only the operator can help.
+    /// Only the operator can help, and reads the cause itself (`spec/contracts/broker-behaviour.md` §6) where it is the operator
+    /// who asked.
     pub(super) fn complain<E>(&self, code: Code, error: E) -> Refusal
     where
         E: std::error::Error + Send + Sync + 'static,
     {
-        let for_user = Complaint {
-            service: &self.app.operations.offering().name,
-            instance: self.instance,
-            request: &self.request_context.request,
-            task: None,
-            operation: self.asked,
-        }
-        .to_string();
         let cause = Chain(&error).to_string();
-        let for_user = Told::Answer.with_cause(for_user, &cause, self.app.error_detail);
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, for_user).because(error)
+        let request = &self.request_context.request;
+        let text = match self.audience {
+            Audience::Operator => format!("{cause} ({code}, broker-request-id: {request})"),
+            Audience::User => {
+                let words = Complaint {
+                    service: &self.app.operations.offering().name,
+                    instance: self.instance,
+                    request,
+                    task: None,
+                    operation: self.asked,
+                };
+                Told::Answer.with_cause(words.to_string(), &cause, self.app.error_detail)
+            }
+        };
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, text).because(error)
     }
 
     /// It may go away by itself; if it does not, only the operator can help.

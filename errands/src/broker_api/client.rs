@@ -148,6 +148,7 @@ impl BrokerApi {
     async fn send_within(&self, call: &Call, request: &Request) -> Result<Answer, BrokerApiError> {
         let answer = self.0.http.send(call, request).await;
         answer.map_err(|source| BrokerApiError::NoAnswer {
+            server: self.0.server.as_str().trim_end_matches('/').to_owned(),
             method: request.method().clone(),
             path: request.path().to_owned(),
             source,

@@ -26,8 +26,10 @@ pub enum BrokerApiSetUpError {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum BrokerApiError {
     /// No (complete) answer came.
-    #[error("the broker did not answer `{method} {path}`")]
+    #[error("the broker at `{server}` did not answer `{method} {path}`")]
     NoAnswer {
+        /// Where the broker is said to be.
+        server: String,
         /// The request's method.
         method: Method,
         /// Its path, without the query.

@@ -2,7 +2,6 @@
 
 use std::{cell::Cell, fmt};
 
-use odb_platform::http::StatusCode;
 use on_demand_broker::{
     code::Code,
     ids::{InstanceId, PlanId},
@@ -62,11 +61,15 @@ impl<'a> LookUp<'a> {
             return self.listed(id).await;
         }
         let mut found = self.entry(id).await;
-        if self.knowledge.get().is_none() && found.as_ref().is_err_and(is_unknown_route) {
+        if self.knowledge.get().is_none()
+            && found.as_ref().is_err_and(BrokerApiError::is_unknown_route)
+        {
             // A router says the same of a broker that is away. When the list has been answered it was the broker.
             let listed = self.listed(id).await?;
             found = self.entry(id).await;
-            if self.knowledge.get().is_none() && found.as_ref().is_err_and(is_unknown_route) {
+            if self.knowledge.get().is_none()
+                && found.as_ref().is_err_and(BrokerApiError::is_unknown_route)
+            {
                 self.knowledge.set(Some(Knowledge::List));
                 return Ok(listed);
             }
@@ -91,7 +94,7 @@ impl<'a> LookUp<'a> {
         let path = ["mgmt", "v1", "service_instances", id.as_str()];
         match self.broker.look_up(&path, &[]).await {
             Ok(entry) => Ok(Some(entry)),
-            Err(error) if has_code(&error, Code::NotFound) => Ok(None),
+            Err(error) if error.has_code(Code::NotFound) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -141,20 +144,5 @@ pub(super) struct LookUpError(String);
 impl fmt::Display for LookUpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// The broker has no such route: it is a Go broker, or one of ours that is older.
-pub(super) fn is_unknown_route(error: &BrokerApiError) -> bool {
-    error.is_unknown_route()
-}
-
-pub(super) fn has_code(error: &BrokerApiError, wanted: Code) -> bool {
-    match error {
-        BrokerApiError::Refused {
-            status: StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
-            ..
-        } => error.has_code(wanted),
-        _ => false,
     }
 }

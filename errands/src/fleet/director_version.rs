@@ -8,7 +8,6 @@ use odb_platform::http::{Call, HttpClient, Limits, Request, Trust, address};
 use on_demand_broker::{config::errands::DirectorAddress, management::DirectorAbilities};
 use serde::Deserialize;
 
-use super::current::is_unknown_route;
 use crate::broker_api::BrokerApi;
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -22,7 +21,7 @@ pub(super) async fn check(
     let told = broker.get::<DirectorAbilities>(&["mgmt", "v1", "director"], &[]);
     let abilities = match told.await {
         Ok(abilities) => abilities,
-        Err(error) if is_unknown_route(&error) => match director {
+        Err(error) if error.is_unknown_route() => match director {
             Some(director) => ask(director).await?,
             None => bail!(
                 "{TALKING}: this broker cannot tell its version, and the file has no `bosh.url` to ask"

@@ -59,8 +59,22 @@ impl FleetRun<'_> {
         if !found.complete {
             bail!("error listing service instances: the list breaks off");
         }
-        let all = found.service_instances.into_iter().map(Member::from);
-        let members: Vec<_> = all.filter(|member| !self.choice.excludes(member)).collect();
+        let all: Vec<Member> = found
+            .service_instances
+            .into_iter()
+            .map(Member::from)
+            .collect();
+        if listing == Listing::First {
+            let unknown = self.choice.excluded_in_vain(&all);
+            if !unknown.is_empty() {
+                bail!(
+                    "nothing that is chosen is called so, and can be excluded: {}",
+                    unknown.join(", ")
+                );
+            }
+        }
+        let mut members = all;
+        members.retain(|member| !self.choice.excludes(member));
         let listed: HashSet<&str> = members.iter().map(|member| member.id.as_str()).collect();
         let wanted = self.choice.instances.iter();
         let missing: Vec<&str> = wanted

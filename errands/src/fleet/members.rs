@@ -107,17 +107,31 @@ impl Choice {
 
     /// Those that are excluded, by whatever they are called.
     pub(super) fn excludes(&self, member: &Member) -> bool {
-        let entry = member.entry.as_deref();
+        let mut names = member.names();
+        names.any(|name| self.excluded.contains(name))
+    }
+
+    /// What is excluded and none of these is called.
+    pub(super) fn excluded_in_vain(&self, members: &[Member]) -> Vec<&str> {
+        let known: BTreeSet<&str> = members.iter().flat_map(Member::names).collect();
+        let excluded = self.excluded.iter().map(String::as_str);
+        excluded.filter(|name| !known.contains(name)).collect()
+    }
+}
+
+impl Member {
+    /// Whatever it may be called by.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let entry = self.entry.as_deref();
         let words = [
-            Some(member.id.as_str()),
-            member.plan.as_ref().map(PlanId::as_str),
-            member.plan_name.as_deref(),
-            member.space.as_deref(),
-            member.space_name.as_deref(),
+            Some(self.id.as_str()),
+            self.plan.as_ref().map(PlanId::as_str),
+            self.plan_name.as_deref(),
+            self.space.as_deref(),
+            self.space_name.as_deref(),
             entry.and_then(|entry| entry.organization_guid.as_deref()),
             entry.and_then(|entry| entry.organization_name.as_deref()),
         ];
-        let mut words = words.into_iter().flatten();
-        words.any(|word| self.excluded.contains(word))
+        words.into_iter().flatten()
     }
 }

@@ -12,10 +12,7 @@ use on_demand_broker::{
     telemetry::Chain,
 };
 
-use super::{
-    current::{has_code, is_unknown_route},
-    engine::Standing,
-};
+use super::engine::Standing;
 use crate::{
     Talk,
     broker_api::{BrokerApi, BrokerApiError, FleetOperation, OperationData},
@@ -86,11 +83,30 @@ impl RunUnderWay {
                 is_continued: false,
             };
         }
+        if let Ok(Some(LatestRun { run, .. })) = latest(broker, operation).await
+            && run.outcome.is_none()
+        {
+            talk.say(format_args!(
+                "The run that began at {} ({} ago) has not ended: it was interrupted, or another process is at it. This one \
+                 takes its place; `--continue` goes on with it instead",
+                run.began,
+                age(run.began, Timestamp::now())
+            ));
+        }
+        Self::begin_anew(broker, operation, extent, talk).await
+    }
+
+    async fn begin_anew(
+        broker: &BrokerApi,
+        operation: FleetOperation,
+        extent: Extent,
+        talk: &Talk,
+    ) -> Self {
         let kind = kind(operation);
         let wanted = BeginRun { kind };
         let run = match broker.post(&["mgmt", "v1", "runs"], &wanted).await {
             Ok(run) => Some(run),
-            Err(error) if is_unknown_route(&error) => None,
+            Err(error) if error.is_unknown_route() => None,
             Err(error) => {
                 talk.say(format_args!(
                     "If this run is interrupted it cannot be continued: {}",
@@ -113,19 +129,7 @@ impl RunUnderWay {
         extent: Extent,
         talk: &Talk,
     ) -> Result<Self, ResumptionError> {
-        let kind = kind(operation);
-        let name = kind.to_string();
-        let query = [("kind", name.as_str())];
-        let latest = broker.get(&["mgmt", "v1", "runs", "latest"], &query);
-        let latest: Option<LatestRun> = match latest.await {
-            Ok(run) => Some(run),
-            Err(error) if is_unknown_route(&error) => return Err(ResumptionError::UnknownToBroker),
-            Err(error) if error.status() == Some(StatusCode::NOT_IMPLEMENTED) => {
-                return Err(ResumptionError::NotKept);
-            }
-            Err(error) if has_code(&error, Code::NotFound) => None,
-            Err(error) => return Err(ResumptionError::LookUp(error)),
-        };
+        let latest = latest(broker, operation).await?;
         match latest {
             Some(LatestRun { run, is_current })
                 if run.outcome != Some(RunOutcome::Succeeded) && is_current =>
@@ -151,11 +155,11 @@ impl RunUnderWay {
                      a new one",
                     run.began
                 ));
-                Ok(Self::begin(broker, operation, extent, talk).await)
+                Ok(Self::begin_anew(broker, operation, extent, talk).await)
             }
             _ => {
                 talk.say("There is no run to continue: this is a new one");
-                Ok(Self::begin(broker, operation, extent, talk).await)
+                Ok(Self::begin_anew(broker, operation, extent, talk).await)
             }
         }
     }
@@ -244,6 +248,24 @@ fn age(began: Timestamp, now: Timestamp) -> String {
 
 fn cause(id: &InstanceId, description: &str) -> String {
     format!("[{id}] Operation failed before the run was interrupted: {description}")
+}
+
+/// The latest run of a kind, if there has been one.
+async fn latest(
+    broker: &BrokerApi,
+    operation: FleetOperation,
+) -> Result<Option<LatestRun>, ResumptionError> {
+    let name = kind(operation).to_string();
+    let query = [("kind", name.as_str())];
+    match broker.get(&["mgmt", "v1", "runs", "latest"], &query).await {
+        Ok(run) => Ok(Some(run)),
+        Err(error) if error.is_unknown_route() => Err(ResumptionError::UnknownToBroker),
+        Err(error) if error.status() == Some(StatusCode::NOT_IMPLEMENTED) => {
+            Err(ResumptionError::NotKept)
+        }
+        Err(error) if error.has_code(Code::NotFound) => Ok(None),
+        Err(error) => Err(ResumptionError::LookUp(error)),
+    }
 }
 
 fn kind(operation: FleetOperation) -> RunKind {

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use super::{current::is_unknown_route, director_version, run::FleetRun};
+use super::{director_version, run::FleetRun};
 use crate::broker_api::FleetOperation;
 
 impl FleetRun<'_> {
@@ -34,7 +34,7 @@ impl FleetRun<'_> {
                 .broker
                 .get::<serde_json::Value>(&["mgmt", "v1", "director"], &[]);
             match self.surroundings.unless_stopped(told).await? {
-                Err(error) if is_unknown_route(&error) => bail!(
+                Err(error) if error.is_unknown_route() => bail!(
                     "this broker has no means for {}: it is a Go broker, or older than this errand",
                     named.join(" and ")
                 ),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{self, WithContext},
         refusal::Refusal,
     },
@@ -45,6 +45,7 @@ pub(super) async fn dry_run(
         async move { Box::pin(app.operations.dry_run(request_context, request)).await }
     };
     let asking = Asking {
+        audience: Audience::Operator,
         app: &app,
         request_context: &request_context,
         instance: &instance,

@@ -9,7 +9,7 @@ use actix_web::{
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{self, WithContext},
         refusal::Refusal,
     },
@@ -30,6 +30,7 @@ pub(super) async fn health(
         async move { app.operations.health(request_context, instance).await }
     };
     let asking = Asking {
+        audience: Audience::Operator,
         app: &app,
         request_context: &request_context,
         instance: &instance,

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
@@ -94,6 +94,7 @@ pub(super) async fn operate(
         }
     };
     let asking = Asking {
+        audience: Audience::Operator,
         app: &app,
         request_context: &request_context,
         instance: &instance,

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{self, WithContext},
         refusal::Refusal,
     },
@@ -32,6 +32,7 @@ pub(super) async fn review(
         async move { Box::pin(app.operations.review(request_context, instance)).await }
     };
     let asking = Asking {
+        audience: Audience::Operator,
         app: &app,
         request_context: &request_context,
         instance: &instance,
@@ -62,6 +63,7 @@ pub(super) async fn cancel(
         async move { Box::pin(app.operations.cancel(request_context, instance)).await }
     };
     let asking = Asking {
+        audience: Audience::Operator,
         app: &app,
         request_context: &request_context,
         instance: &instance,

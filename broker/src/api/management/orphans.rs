@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{Parameters, WithContext},
         refusal::Refusal,
     },
@@ -80,6 +80,7 @@ pub(super) async fn delete(
         async move { Box::pin(app.operations.delete_orphan(request_context, deletion)).await }
     };
     let asking = Asking {
+        audience: Audience::Operator,
         app: &app,
         request_context: &request_context,
         instance: &instance,

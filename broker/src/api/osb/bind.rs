@@ -12,7 +12,7 @@ use super::provision::{check_context, required};
 use crate::{
     api::{
         AppState,
-        fault::{Asking, not_in_catalog},
+        fault::{Asking, Audience, not_in_catalog},
         incoming::{self, WithContext},
         refusal::Refusal,
     },
@@ -79,6 +79,7 @@ pub(super) async fn bind(
         async move { app.operations.bind(request_context, request).await }
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

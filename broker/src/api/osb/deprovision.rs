@@ -10,7 +10,7 @@ use super::provision::accepted;
 use crate::{
     api::{
         AppState,
-        fault::{Asking, not_in_catalog},
+        fault::{Asking, Audience, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
@@ -46,6 +46,7 @@ pub(super) async fn deprovision(
         async move { app.operations.deprovision(request_context, request).await }
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

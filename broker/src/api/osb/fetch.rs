@@ -10,7 +10,7 @@ use super::not_offered::not_offered;
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{self, WithContext},
         refusal::Refusal,
     },
@@ -36,6 +36,7 @@ pub(super) async fn fetch(
         async move { app.operations.fetch(request_context, request).await }
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

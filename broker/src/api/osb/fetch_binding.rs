@@ -10,7 +10,7 @@ use super::not_offered::not_offered;
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{self, WithContext},
         refusal::Refusal,
     },
@@ -38,6 +38,7 @@ pub(super) async fn fetch_binding(
         async move { app.operations.fetch_binding(request_context, request).await }
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     api::{
         AppState,
-        fault::Asking,
+        fault::{Asking, Audience},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
@@ -35,6 +35,7 @@ pub(super) async fn last_operation(
         token: query.get("operation").map(str::to_owned),
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     api::{
         AppState,
-        fault::{Asking, maintenance_conflict, not_in_catalog},
+        fault::{Asking, Audience, maintenance_conflict, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
@@ -69,6 +69,7 @@ pub(super) async fn provision(
         async move { app.operations.provision(request_context, request).await }
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

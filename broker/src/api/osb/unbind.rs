@@ -9,7 +9,7 @@ use actix_web::{
 use crate::{
     api::{
         AppState,
-        fault::{Asking, not_in_catalog},
+        fault::{Asking, Audience, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
@@ -39,6 +39,7 @@ pub(super) async fn unbind(
         async move { app.operations.unbind(request_context, request).await }
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

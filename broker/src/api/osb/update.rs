@@ -12,7 +12,7 @@ use super::provision::{MaintenanceInfo, accepted, check_context, quota_text, req
 use crate::{
     api::{
         AppState,
-        fault::{Asking, maintenance_conflict, not_in_catalog},
+        fault::{Asking, Audience, maintenance_conflict, not_in_catalog},
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
@@ -82,6 +82,7 @@ pub(super) async fn update(
         async move { Box::pin(app.operations.update(request_context, request)).await }
     };
     let asking = Asking {
+        audience: Audience::User,
         app: &app,
         request_context: &request_context,
         instance: &instance,

@@ -45,6 +45,18 @@ async fn newest_task_is(foundation: &Foundation, description: &str, states: &[&s
     .await
 }
 
+/// Waits until the newest task, which does this, is held up: one that is cancelled earlier ends at once.
+async fn task_is_held(foundation: &Foundation, description: &str) -> u64 {
+    let task = newest_task_is(foundation, description, &["processing"]).await;
+    let control = foundation.control();
+    eventually("the task is held", PATIENCE, async || {
+        let faults = control.task_faults().await;
+        let is_held = faults.iter().any(|fault| fault["holds"] == task);
+        is_held.then_some(task).ok_or(format!("{faults:?}"))
+    })
+    .await
+}
+
 async fn expect_cancelled(platform: &Platform, instance: &str, token: &str) {
     let ended = platform.end_of_operation(instance, token).await;
     assert_eq!(ended.state, "failed", "{ended:?}");
@@ -68,7 +80,7 @@ async fn an_update_that_hangs_is_cancelled_and_the_instance_can_be_updated_again
     let instance = an_instance(platform).await;
     hold(&foundation, "Updating instance").await;
     let token = platform.update(&instance, &change()).await.accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    task_is_held(&foundation, "create deployment").await;
 
     platform.cancel(&instance).await.expect_status(202);
     platform.cancel(&instance).await.expect_status(202);
@@ -111,7 +123,7 @@ async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
         .provision(&instance, &Order::small())
         .await
         .accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    task_is_held(&foundation, "create deployment").await;
 
     platform.cancel(&instance).await.expect_status(202);
     eventually("the cancellation is on its way", PATIENCE, async || {
@@ -136,7 +148,7 @@ async fn a_lifecycle_errand_that_hangs_is_cancelled_and_the_deletion_does_not_fo
     let instance = an_instance(platform).await;
     hold(&foundation, "Running errand").await;
     let token = platform.deprovision(&instance).await.accepted();
-    newest_task_is(&foundation, "run errand cleanup-data", &["processing"]).await;
+    task_is_held(&foundation, "run errand cleanup-data").await;
 
     platform.cancel(&instance).await.expect_status(202);
     newest_task_is(&foundation, "run errand cleanup-data", &["cancelling"]).await;
@@ -166,7 +178,7 @@ async fn a_killed_broker_does_not_go_on_with_what_was_cancelled() {
         .provision(&instance, &Order::small())
         .await
         .accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    task_is_held(&foundation, "create deployment").await;
     let deaf = json!({
         "server": "director",
         "requests": { "method": "DELETE", "path": "/task/*" },
@@ -193,7 +205,7 @@ async fn what_an_earlier_process_began_can_be_cancelled() {
     let instance = an_instance(&platform).await;
     hold(&foundation, "Updating instance").await;
     let token = platform.update(&instance, &change()).await.accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    task_is_held(&foundation, "create deployment").await;
     restart(&mut broker).await;
 
     platform.cancel(&instance).await.expect_status(202);
@@ -257,7 +269,7 @@ async fn where_nothing_can_be_remembered_this_process_cancels_its_own() {
     let instance = an_instance(&platform).await;
     hold(&foundation, "Updating instance").await;
     let token = platform.update(&instance, &change()).await.accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    task_is_held(&foundation, "create deployment").await;
     platform.cancel(&instance).await.expect_status(202);
     newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
     foundation.control().clear_faults().await;
@@ -266,7 +278,7 @@ async fn where_nothing_can_be_remembered_this_process_cancels_its_own() {
     hold(&foundation, "Updating instance").await;
     let other = Order::small().with_parameters(json!({ "maxclients": 333 }));
     platform.update(&instance, &other).await.accepted();
-    let task = newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    let task = task_is_held(&foundation, "create deployment").await;
     restart(&mut broker).await;
 
     let told = platform.cancel(&instance).await;
@@ -339,7 +351,7 @@ async fn what_was_cancelled_is_counted_as_such_with_the_time_that_it_took() {
     let instance = an_instance(platform).await;
     hold(&foundation, "Updating instance").await;
     let token = platform.update(&instance, &change()).await.accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    task_is_held(&foundation, "create deployment").await;
 
     platform.cancel(&instance).await.expect_status(202);
     newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
@@ -357,7 +369,7 @@ async fn what_ends_while_it_is_being_cancelled_is_counted_once() {
     let instance = an_instance(platform).await;
     hold(&foundation, "Updating instance").await;
     let token = platform.update(&instance, &change()).await.accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+    task_is_held(&foundation, "create deployment").await;
     let outcome = control
         .set_fault(&json!({
             "server": "director",

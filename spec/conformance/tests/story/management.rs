@@ -101,6 +101,36 @@ async fn an_instance_that_is_gone_is_told_from_one_that_fails() {
 }
 
 #[tokio::test]
+async fn an_operator_reads_the_cause_where_a_user_reads_whom_to_ask() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(
+        "read_input\n\
+         [[ $call == generate-manifest && -e $folder/gate ]] && { echo no stemcell >&2; exit 1; }\n\
+         as_redis",
+    );
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    foundation.adapters().open_gate();
+
+    let change = Order::small().with_parameters(json!({ "maxclients": 100 }));
+    let user = platform.update(&instance, &change).await;
+    let operator = platform.operate(&instance, "upgrade", &body()).await;
+
+    let text = user.expect_status(500).description();
+    assert!(text.contains("ask your operator"), "{text}");
+    assert!(!text.contains("adapter"), "{text}");
+    let text = operator.expect_status(500).description();
+    assert!(!text.contains("ask your operator"), "{text}");
+    assert!(
+        text.contains("`generate-manifest`") && text.contains("ODB-"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn what_cannot_be_understood_is_refused() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;

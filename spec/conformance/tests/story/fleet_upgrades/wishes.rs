@@ -276,6 +276,13 @@ async fn only_those_that_are_chosen_are_operated_on() {
             let run = run.expect_status(1);
             assert!(run.last_text().contains("service instance"), "{run:?}");
         }
+        let mistyped = ["--exclude", &ids[0], "--exclude", "my-cahce"];
+        let run = fleet.errand(errand, &fleet.file()).with(&mistyped).run();
+        let told = run.await.expect_status(1).last_text().to_owned();
+        assert!(
+            told.contains("my-cahce") && !told.contains(&ids[0]),
+            "{told}"
+        );
         assert_eq!(fleet.deployments_of(0).await, 3);
     }
 }
