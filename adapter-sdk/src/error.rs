@@ -43,6 +43,13 @@ impl AdapterError {
         }
     }
 
+    /// A failure of the service's configuration, which the user can only report to the operator: in
+    /// the words that users know from adapters for the Go broker.
+    pub fn misconfigured(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::for_user("Contact your operator, service configuration issue occurred")
+            .caused_by(cause)
+    }
+
     /// The binding to create exists already.
     pub fn binding_exists() -> Self {
         Self::of_kind(Kind::BindingExists, "binding already exists")

@@ -7,48 +7,18 @@
 //!
 //! The first adapter:
 //!
-//! ```no_run
-//! use odb_adapter_sdk::manifest::{Manifest, Release, Stemcell, Update, map_instance_groups};
-//! use odb_adapter_sdk::protocol::{Binding, CreateBinding, GenerateManifest, GeneratedManifest};
-//! use odb_adapter_sdk::{Adapter, AdapterError, run};
-//! use serde_json::json;
+#![doc = concat!("```no_run\n", include_str!("../examples/cache/adapter.rs"), "```")]
 //!
-//! struct Echo;
-//!
-//! impl Adapter for Echo {
-//!     fn generate_manifest(&self, call: GenerateManifest) -> Result<GeneratedManifest, AdapterError> {
-//!         let deployment = &call.service_deployment;
-//!         let stemcell = deployment.stemcells.first().ok_or("there is no stemcell")?;
-//!         let update = call.plan.update.as_ref().ok_or("the plan has no update block")?;
-//!         if call.plan.instance_group("echo").is_none() {
-//!             return Err(AdapterError::for_user("this plan cannot be ordered, contact your operator")
-//!                 .caused_by("the plan has no instance group `echo`"));
-//!         }
-//!         let manifest = Manifest {
-//!             name: deployment.deployment_name.clone(),
-//!             releases: deployment.releases.iter().map(Release::from).collect(),
-//!             stemcells: vec![Stemcell::of("default", stemcell)],
-//!             instance_groups: map_instance_groups(
-//!                 &call.plan.instance_groups,
-//!                 &deployment.releases,
-//!                 "default",
-//!                 &[("echo", &["echo-server"])],
-//!             )?,
-//!             update: Some(Update::from(update)),
-//!             ..Manifest::default()
-//!         };
-//!         Ok(GeneratedManifest::new(&manifest)?)
-//!     }
-//!
-//!     fn create_binding(&self, call: CreateBinding) -> Result<Binding, AdapterError> {
-//!         Ok(Binding::with_credentials(json!({ "hosts": call.bosh_vms.get("echo") })))
-//!     }
-//! }
-//!
-//! fn main() -> std::process::ExitCode {
-//!     run(&Echo)
-//! }
-//! ```
+//! | to | see |
+//! | --- | --- |
+//! | ask users and operators for what your own types hold | [`parameters`] |
+//! | build a manifest, read the deployed one | [`manifest`], [`manifest::ManifestBuilder`] |
+//! | choose between parameter, deployed value, plan and default | [`first_of`] |
+//! | make secrets once, change them, see them in bindings | [`secrets`] |
+//! | refuse releases that are too old | [`release_version`] |
+//! | say more of a binding, an instance, a request | [`protocol`] |
+//! | tell users one thing and operators another | [`AdapterError`] |
+//! | call an adapter from a test | [`runner::execute`] |
 //!
 //! Rules that every adapter keeps are in `spec/contracts/adapter-protocol.md`, "What an author must
 //! do"; the first of them is that the same inputs and the previous manifest give the same manifest.
@@ -57,11 +27,20 @@ mod adapter;
 mod error;
 pub mod json;
 pub mod manifest;
+pub mod parameters;
+mod precedence;
+pub mod prelude;
 pub mod protocol;
 mod redaction;
+pub mod release_version;
 pub mod runner;
+pub mod schemas;
+pub mod secrets;
 pub mod yaml;
 
 pub use adapter::Adapter;
 pub use error::AdapterError;
+pub use precedence::{Tunable, first_of};
 pub use runner::run;
+/// Derives the schema of an author's own types, see [`parameters`].
+pub use schemars;

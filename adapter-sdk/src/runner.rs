@@ -12,7 +12,10 @@ use serde::Serialize;
 
 use crate::error::chain;
 use crate::protocol::{AdapterInput, Call, ExitCode, Subcommand};
+use crate::secrets::has_placeholders;
 use crate::{Adapter, AdapterError};
+
+const SECRETS_DROPPED: &str = "the manifest has placeholders `((odb_secret:…))`, and their secrets do not reach a broker that passes arguments";
 
 /// Longest input that is read, in bytes.
 pub const MAX_INPUT: u64 = 64 * 1024 * 1024;
@@ -22,26 +25,27 @@ pub const MAX_INPUT: u64 = 64 * 1024 * 1024;
 /// Stdout is kept for the answer: what the adapter or a library prints there goes to stderr. A
 /// panic is reported with its place and without its message, which may hold values.
 pub fn run(adapter: &impl Adapter) -> std::process::ExitCode {
-    panic::set_hook(Box::new(report_panic));
     let arguments: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    let stderr = io::stderr();
+    run_with_arguments(adapter, &arguments)
+}
+
+/// Runs an adapter like [`run`], on arguments that the program has sorted out: the subcommand and
+/// what follows it.
+pub fn run_with_arguments(adapter: &impl Adapter, arguments: &[String]) -> std::process::ExitCode {
+    panic::set_hook(Box::new(report_panic));
+    // Not locked: a thread of the adapter that panics reports that there.
+    let mut stderr = io::stderr();
     let code = match divert_stdout() {
-        Ok(mut stdout) => execute(
-            adapter,
-            &arguments,
-            io::stdin(),
-            &mut stdout,
-            &mut stderr.lock(),
-        ),
+        Ok(mut stdout) => execute(adapter, arguments, io::stdin(), &mut stdout, &mut stderr),
         Err(_) => execute(
             adapter,
-            &arguments,
+            arguments,
             io::stdin(),
             &mut io::stdout(),
-            &mut stderr.lock(),
+            &mut stderr,
         ),
     };
     code.into()
@@ -130,9 +134,18 @@ fn outcome(
         Form::Arguments => Call::from_arguments(subcommand, rest)
             .map_err(|error| Failure::of_the_caller(chain(&error)))?,
     };
-    panic::catch_unwind(AssertUnwindSafe(|| answer(adapter, call, form)))
+    let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(adapter, call, form)))
         .unwrap_or_else(|payload| Err(panicked(payload)))
-        .map_err(|error| Failure::of_the_adapter(&error, subcommand))
+        .map_err(|error| Failure::of_the_adapter(&error, subcommand))?;
+    // As the Go SDK does, the manifest is answered all the same: to brokers that are not told secrets it is one text.
+    let is_bare_manifest = matches!(
+        (form, subcommand),
+        (Form::Arguments, Subcommand::GenerateManifest)
+    );
+    if is_bare_manifest && has_placeholders(&answer) {
+        log(stderr, SECRETS_DROPPED);
+    }
+    Ok(answer)
 }
 
 /// How the adapter is called, which `generate-manifest` answers differently.

@@ -1,11 +1,12 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FreeMap, Job};
 
 /// Jobs that are put on VMs across instance groups.
-#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Addon {
     /// Name.
     pub name: String,
@@ -37,7 +38,7 @@ impl fmt::Debug for Addon {
 }
 
 /// Which VMs an addon is for.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementRule {
     /// Those of these operating systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +70,7 @@ pub struct PlacementRule {
 }
 
 /// The operating system of a stemcell.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementStemcell {
     /// Its name, such as `ubuntu-jammy`.
     pub os: String,

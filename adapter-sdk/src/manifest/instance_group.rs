@@ -1,11 +1,12 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FreeMap, Job, Update};
 
 /// Instances that run the same jobs.
-#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct InstanceGroup {
     /// Name.
     pub name: String,
@@ -96,7 +97,7 @@ impl InstanceGroup {
 }
 
 /// What a VM needs; the Director finds a VM type for it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VmResources {
     /// Number of processors.
     pub cpu: u32,
@@ -110,7 +111,7 @@ pub struct VmResources {
 }
 
 /// One of several persistent disks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PersistentDisk {
     /// Name of the disk in this group.
     pub name: String,
@@ -123,7 +124,7 @@ pub struct PersistentDisk {
 }
 
 /// A network that a group is on.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Network {
     /// Name of the network in the cloud config.
     pub name: String,
@@ -149,7 +150,7 @@ impl Network {
 }
 
 /// An earlier name of a group.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MigratedFrom {
     /// The name.
     pub name: String,

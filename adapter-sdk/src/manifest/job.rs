@@ -1,7 +1,9 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -9,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::FreeMap;
 
 /// A job of a release, on the instances of a group.
-#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// Name.
     pub name: String,
@@ -84,6 +86,19 @@ pub enum Link<T> {
     Set(T),
 }
 
+impl<T: JsonSchema> JsonSchema for Link<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("LinkOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "How the link is set; the word `nil` leaves it out.",
+            "anyOf": [{"const": "nil"}, {"type": "null"}, generator.subschema_for::<T>()],
+        })
+    }
+}
+
 impl<T: Serialize> Serialize for Link<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -126,7 +141,7 @@ impl<'de, T: Default + Deserialize<'de>> Visitor<'de> for LinkVisitor<T> {
 }
 
 /// How a job offers a link.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProvidedLink {
     /// Name under which others find it.
     #[serde(rename = "as", default, skip_serializing_if = "Option::is_none")]
@@ -150,10 +165,17 @@ impl ProvidedLink {
             ..Self::default()
         }
     }
+
+    /// The same link with one more DNS name.
+    #[must_use]
+    pub fn with_alias(mut self, alias: LinkAlias) -> Self {
+        self.aliases.get_or_insert_default().push(alias);
+        self
+    }
 }
 
 /// A DNS name for a link.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LinkAlias {
     /// The name.
     pub domain: String,
@@ -171,8 +193,18 @@ pub struct LinkAlias {
     pub other: FreeMap,
 }
 
+impl LinkAlias {
+    /// That DNS name, for the instances that BOSH takes by itself.
+    pub fn new(domain: impl Into<String>) -> Self {
+        Self {
+            domain: domain.into(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Where a job has a link from: a provider, or values given by hand.
-#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ConsumedLink {
     /// Name of the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,10 +251,18 @@ impl ConsumedLink {
             ..Self::default()
         }
     }
+
+    /// A link from the provider of that name in another deployment, where it is shared.
+    pub fn from_deployment(provider: impl Into<String>, deployment: impl Into<String>) -> Self {
+        Self {
+            deployment: Some(deployment.into()),
+            ..Self::from(provider)
+        }
+    }
 }
 
 /// An instance of a link given by hand.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LinkInstance {
     /// Address.
     pub address: String,
@@ -232,7 +272,7 @@ pub struct LinkInstance {
 }
 
 /// A link that a job offers although its release does not know it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CustomProviderDefinition {
     /// Name.
     pub name: String,

@@ -16,28 +16,37 @@
 //! | `variable` | variables |
 //! | `addon` | addons and their placement |
 //! | `mapping` | from a plan's instance groups and releases to those of a manifest |
+//! | `builder` | from a call to a whole manifest |
+//! | `job_property` | one property of a job: where it stands, to be written and found again |
 
 mod addon;
+mod builder;
 mod instance_group;
 mod job;
+mod job_property;
 mod mapping;
 mod update;
 mod variable;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::protocol::{self, ServiceRelease};
 
 pub use self::addon::{Addon, PlacementRule, PlacementStemcell};
+pub use self::builder::{JobBuilder, ManifestBuilder, ManifestBuilderError, StemcellChoice};
 pub use self::instance_group::{InstanceGroup, MigratedFrom, Network, PersistentDisk, VmResources};
 pub use self::job::{
     ConsumedLink, CustomProviderDefinition, Job, Link, LinkAlias, LinkInstance, ProvidedLink,
 };
+pub(crate) use self::job_property::decoded;
+pub use self::job_property::{JobProperty, JobPropertyError, SetPropertyError};
 pub use self::mapping::{
-    JobReleaseError, JobsByGroup, MapInstanceGroupsError, find_release_for_job, map_instance_groups,
+    JobReleaseError, JobsByGroup, MapInstanceGroupsError, find_release_for_job,
+    map_instance_groups, map_needed_instance_groups,
 };
 pub use self::update::{InitialDeployAzUpdateStrategy, Update, VmStrategy};
 pub use self::variable::{UpdateMode, Variable, VariableConsumes, VariableLink, VariableUpdate};
@@ -46,7 +55,7 @@ pub use self::variable::{UpdateMode, Variable, VariableConsumes, VariableLink, V
 pub type FreeMap = Map<String, Value>;
 
 /// A deployment manifest.
-#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Jobs that are put on VMs across instance groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +109,7 @@ impl Manifest {
 }
 
 /// A release in a manifest.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Release {
     /// Name.
     pub name: String,
@@ -130,7 +139,7 @@ impl From<&ServiceRelease> for Release {
 }
 
 /// A stemcell in a manifest, by operating system or by name.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stemcell {
     /// What instance groups call it.
     pub alias: String,
@@ -149,11 +158,12 @@ pub struct Stemcell {
 }
 
 impl Stemcell {
-    /// That stemcell of a service deployment under an alias.
+    /// That stemcell of a service deployment under an alias: by its name if it has one, as a
+    /// Director refuses a stemcell with both, else by its operating system.
     pub fn of(alias: impl Into<String>, stemcell: &protocol::Stemcell) -> Self {
         Self {
             alias: alias.into(),
-            os: Some(stemcell.os.clone()).filter(|os| !os.is_empty()),
+            os: Some(stemcell.os.clone()).filter(|os| !os.is_empty() && stemcell.name.is_none()),
             version: stemcell.version.clone(),
             name: stemcell.name.clone(),
             other: FreeMap::new(),
@@ -162,7 +172,7 @@ impl Stemcell {
 }
 
 /// What the Director does differently for a deployment.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Features {
     /// Whether links hold DNS addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FreeMap;
@@ -5,7 +6,7 @@ use crate::protocol::{MaxInFlight, PlanUpdate};
 
 /// How instances are updated. Inside an instance group each key may be left out, in the manifest's
 /// own block the first four must be there.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Update {
     /// How many instances are updated before all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,8 +54,9 @@ impl From<&PlanUpdate> for Update {
 }
 
 /// In which order a VM is replaced.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
+#[schemars(extend("examples" = ["delete-create", "create-swap-delete"]))]
 pub enum VmStrategy {
     /// `delete-create`: the old one goes first.
     DeleteCreate,
@@ -85,8 +87,9 @@ impl From<VmStrategy> for String {
 }
 
 /// How availability zones take part in the first deployment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
+#[schemars(extend("examples" = ["serial", "parallel"]))]
 pub enum InitialDeployAzUpdateStrategy {
     /// `serial`: one after the other.
     Serial,

@@ -1,9 +1,10 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FreeMap;
 
 /// A value that the Director has generated.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Variable {
     /// Name, referred to as `((name))`.
     pub name: String,
@@ -39,8 +40,9 @@ impl Variable {
 }
 
 /// When a variable gets a new value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
+#[schemars(extend("examples" = ["no-overwrite", "overwrite", "converge"]))]
 pub enum UpdateMode {
     /// `no-overwrite`: never.
     NoOverwrite,
@@ -75,7 +77,7 @@ impl From<UpdateMode> for String {
 }
 
 /// Links that a certificate takes its names from.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VariableConsumes {
     /// Link for its alternative names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +91,7 @@ pub struct VariableConsumes {
 }
 
 /// A link that a variable takes a name from.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VariableLink {
     /// Name of the provider.
     pub from: String,
@@ -115,7 +117,7 @@ impl VariableLink {
 }
 
 /// When instances see the new value of a variable.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VariableUpdate {
     /// `on-deploy` or `on-stemcell-change`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

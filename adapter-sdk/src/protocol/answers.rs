@@ -1,17 +1,19 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::ManifestText;
 use super::absence::{empty_as_none, null_as_default};
+use super::{BindingMetadata, Endpoint, ManifestText, VolumeMount};
 use crate::manifest::Manifest;
+use crate::schemas::texts;
 use crate::yaml;
 
 /// Answer to `generate-manifest` (`spec/contracts/adapter-protocol.md`, "stdout").
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct GeneratedManifest {
     /// The manifest.
@@ -19,6 +21,7 @@ pub struct GeneratedManifest {
     /// ODB-managed secrets by the name in their placeholder `((odb_secret:NAME))`: a string or an
     /// object each.
     #[serde(default)]
+    #[schemars(schema_with = "texts::outgoing_secrets")]
     pub secrets: Option<Map<String, Value>>,
     /// BOSH configs of this instance by their type (`cloud`, `cpi`, `runtime`), as YAML text.
     #[serde(default)]
@@ -29,6 +32,7 @@ pub struct GeneratedManifest {
         deserialize_with = "null_as_default",
         skip_serializing_if = "Map::is_empty"
     )]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub labels: Map<String, Value>,
 }
 
@@ -56,11 +60,12 @@ impl fmt::Debug for GeneratedManifest {
 }
 
 /// Answer to `create-binding`.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Binding {
     /// What the application needs to use the service: any JSON value, kept to the letter.
+    #[schemars(with = "Value")]
     pub credentials: Option<Box<RawValue>>,
     /// Where the application's logs go.
     #[serde(
@@ -83,13 +88,16 @@ pub struct Binding {
     /// Where the service can be reached, for platforms that restrict the network (Open Service Broker API 2.17,
     /// "Binding", `endpoints`). Handed on as it is; the Go broker drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<Endpoint>>")]
     pub endpoints: Option<Box<RawValue>>,
     /// File systems to be mounted into the application (`volume_mounts`). Handed on as it is; the Go broker drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<VolumeMount>>")]
     pub volume_mounts: Option<Box<RawValue>>,
     /// How long the binding is good for (`metadata` with `expires_at`, `renew_before`). Handed on as it is; the Go broker
     /// drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BindingMetadata>")]
     pub metadata: Option<Box<RawValue>>,
 }
 
@@ -111,7 +119,7 @@ impl fmt::Debug for Binding {
 }
 
 /// Answer to `dashboard-url`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct DashboardUrl {
     /// Address of the dashboard.
@@ -128,7 +136,7 @@ impl DashboardUrl {
 }
 
 /// Answer to `generate-plan-schemas`: JSON Schemas of draft 4.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlanSchemas {
     /// Schemas of what a service instance is ordered and updated with.
@@ -138,7 +146,7 @@ pub struct PlanSchemas {
 }
 
 /// Schemas of what a service instance is ordered and updated with.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceInstanceSchemas {
     /// At creation.
@@ -148,7 +156,7 @@ pub struct ServiceInstanceSchemas {
 }
 
 /// Schemas of what a service binding is ordered with.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceBindingSchemas {
     /// At creation.
@@ -156,10 +164,14 @@ pub struct ServiceBindingSchemas {
 }
 
 /// The schema of one request's parameters.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ParametersSchema {
     /// The JSON Schema; `null` if the adapter left it out, which is no schema.
+    #[schemars(
+        schema_with = "texts::parameters_schema",
+        description = "The JSON Schema, of draft 4."
+    )]
     pub parameters: Value,
 }
 

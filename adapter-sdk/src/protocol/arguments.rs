@@ -104,6 +104,7 @@ impl fmt::Debug for AdapterArguments {
 
 /// What is wrong with an argument list.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArgumentsError {
     /// Too few arguments, or flags that the subcommand does not have.
     #[error("usage: {subcommand} {usage}")]

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use super::{
     ManifestText, Plan, RequestParameters, Secrets, ServiceDeployment, Subcommand, UaaClient,
 };
+use crate::manifest::Manifest;
+use crate::yaml;
 
 /// Addresses of an instance group's VMs, every network, by the group's name.
 pub type BoshVms = BTreeMap<String, Vec<String>>;
@@ -12,6 +14,18 @@ pub type DnsAddresses = BTreeMap<String, String>;
 
 /// BOSH configs of the service instance as they are now: YAML text by config type.
 pub type PreviousConfigs = BTreeMap<String, String>;
+
+/// A manifest that the broker passes on and that is no manifest to this SDK.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnreadableManifest {
+    /// The one that the next is made from.
+    #[error("the previous manifest cannot be read")]
+    Previous(#[source] yaml::Error),
+    /// The one that a binding or a dashboard is for.
+    #[error("the deployed manifest cannot be read")]
+    Deployed(#[source] yaml::Error),
+}
 
 /// A subcommand with what it is given.
 #[derive(Debug, Clone)]
@@ -81,6 +95,15 @@ impl GenerateManifest {
             uaa_client: None,
         }
     }
+
+    /// The manifest deployed last, read into the model; `None` on create.
+    pub fn previous(&self) -> Result<Option<Manifest>, UnreadableManifest> {
+        self.previous_manifest
+            .as_ref()
+            .map(ManifestText::parse)
+            .transpose()
+            .map_err(UnreadableManifest::Previous)
+    }
 }
 
 /// What `create-binding` is given.
@@ -117,6 +140,11 @@ impl CreateBinding {
             secrets: None,
             dns_addresses: DnsAddresses::new(),
         }
+    }
+
+    /// The deployed manifest, read into the model.
+    pub fn deployed(&self) -> Result<Manifest, UnreadableManifest> {
+        self.manifest.parse().map_err(UnreadableManifest::Deployed)
     }
 }
 
@@ -155,6 +183,11 @@ impl DeleteBinding {
             dns_addresses: DnsAddresses::new(),
         }
     }
+
+    /// The deployed manifest, read into the model.
+    pub fn deployed(&self) -> Result<Manifest, UnreadableManifest> {
+        self.manifest.parse().map_err(UnreadableManifest::Deployed)
+    }
 }
 
 /// What `dashboard-url` is given.
@@ -177,6 +210,11 @@ impl GenerateDashboardUrl {
             plan,
             manifest,
         }
+    }
+
+    /// The deployed manifest, read into the model.
+    pub fn deployed(&self) -> Result<Manifest, UnreadableManifest> {
+        self.manifest.parse().map_err(UnreadableManifest::Deployed)
     }
 }
 

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -9,52 +10,110 @@ use super::{
     GenerateManifest, GeneratePlanSchemas, ManifestText, RequestParameters, Secrets, Subcommand,
 };
 use crate::json;
+use crate::schemas::texts;
 
 /// The document on an adapter's stdin (`spec/contracts/adapter-protocol.md`, "stdin form").
 ///
 /// It has a section per subcommand, of which the one called is filled. Every member is a string:
 /// objects stand in it as JSON text, manifests as YAML text. The document is secret as a whole;
 /// formatting does not show it.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
+#[schemars(
+    default,
+    description = "The document on an adapter's stdin. It has a section per subcommand, of which the one called is filled \
+                   and the others hold empty strings or are absent: which one to read follows from the subcommand. Every \
+                   member is a string; objects stand in it as JSON text, manifests as YAML text."
+)]
 pub struct AdapterInput {
+    /// What `generate-manifest` is given.
+    #[schemars(with = "Option<GenerateManifestSection>")]
     generate_manifest: GenerateManifestSection,
+    /// What `dashboard-url` is given.
+    #[schemars(with = "Option<DashboardUrlSection>")]
     dashboard_url: DashboardUrlSection,
+    /// What `create-binding` is given.
+    #[schemars(with = "Option<BindingSection>")]
     create_binding: BindingSection,
+    /// What `delete-binding` is given.
+    #[schemars(with = "Option<BindingSection>")]
     delete_binding: BindingSection,
+    /// What `generate-plan-schemas` is given.
+    #[schemars(with = "Option<PlanSchemasSection>")]
     generate_plan_schemas: PlanSchemasSection,
 }
 
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
+#[schemars(default)]
 struct GenerateManifestSection {
+    /// Name, releases and stemcells to deploy with.
+    #[schemars(schema_with = "texts::service_deployment")]
     service_deployment: String,
+    /// The plan to deploy.
+    #[schemars(schema_with = "texts::plan")]
     plan: String,
+    /// The plan before this request, as it is configured today; `null` on create.
+    #[schemars(schema_with = "texts::plan_or_null")]
     previous_plan: String,
+    /// The manifest deployed last, as the Director stores it, variables unresolved; empty on create.
+    #[schemars(schema_with = "texts::manifest")]
     previous_manifest: String,
+    /// Body of the request: `{}` where the broker only looks for pending changes, the `context` alone
+    /// on upgrade.
+    #[schemars(schema_with = "texts::request_parameters")]
     request_parameters: String,
+    /// Secrets of the previous manifest; `null` on create, on upgrade and without secure manifests.
+    #[schemars(schema_with = "texts::previous_secrets")]
     previous_secrets: String,
+    /// BOSH configs of the instance as they are now; `null` on create and without BOSH configs.
+    #[schemars(schema_with = "texts::previous_configs")]
     previous_configs: String,
+    /// The instance's UAA client, if the broker keeps one; `null` when it looks for pending changes.
+    #[schemars(schema_with = "texts::uaa_client")]
     uaa_client: String,
 }
 
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
+#[schemars(default)]
 struct DashboardUrlSection {
+    /// Id of the service instance, chosen by the platform.
+    #[schemars(schema_with = "texts::plain")]
     instance_id: String,
+    /// The plan that was deployed.
+    #[schemars(schema_with = "texts::plan")]
     plan: String,
+    /// The manifest that was deployed; names of ODB-managed secrets are their paths already.
+    #[schemars(schema_with = "texts::manifest")]
     manifest: String,
 }
 
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
+#[schemars(default)]
 struct BindingSection {
+    /// Id of the binding, chosen by the platform.
+    #[schemars(schema_with = "texts::plain")]
     binding_id: String,
+    /// Addresses of the instance's VMs.
+    #[schemars(schema_with = "texts::bosh_vms")]
     bosh_vms: String,
+    /// The deployed manifest.
+    #[schemars(schema_with = "texts::manifest")]
     manifest: String,
+    /// Body of the request; only `plan_id` and `service_id` when a binding ends.
+    #[schemars(schema_with = "texts::request_parameters")]
     request_parameters: String,
+    /// Secrets of the manifest; `null` without secure manifests.
+    #[schemars(schema_with = "texts::previous_secrets")]
     secrets: String,
+    /// DNS addresses that the plan asks for; `{}` if it asks for none.
+    #[schemars(schema_with = "texts::dns_addresses")]
     dns_addresses: String,
 }
 
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
+#[schemars(default)]
 struct PlanSchemasSection {
+    /// The plan to describe.
+    #[schemars(schema_with = "texts::plan")]
     plan: String,
 }
 

@@ -1,13 +1,19 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Manifest;
+use crate::schemas::texts;
 use crate::yaml;
 
 /// A BOSH manifest as YAML text, kept to the letter. Formatting does not show it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(
+    schema_with = "texts::generated_manifest",
+    description = "A BOSH manifest as YAML text."
+)]
 pub struct ManifestText(String);
 
 impl ManifestText {

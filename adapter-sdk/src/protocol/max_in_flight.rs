@@ -1,7 +1,8 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many instances of a group are updated at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MaxInFlight {
     /// So many.
@@ -11,8 +12,12 @@ pub enum MaxInFlight {
 }
 
 /// A share of an instance group, such as `25%`. Kept as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(
+    description = "A share of an instance group, such as `25%`.",
+    extend("pattern" = "[0-9]%")
+)]
 pub struct Percentage(String);
 
 /// A text without a percentage in it.
@@ -24,6 +29,13 @@ impl Percentage {
     /// The text, as it goes into a manifest.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether the text is digits and a percent sign and nothing else, which a Director asks for.
+    pub fn is_plain(&self) -> bool {
+        self.0
+            .strip_suffix('%')
+            .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
     }
 
     /// Whether digits followed by a percent sign occur in the text. The Go SDK looks no closer, so

@@ -8,35 +8,49 @@
 //! | `input`, `arguments` | the same as the document on stdin, and as the argument list of old brokers |
 //! | `parts` | the texts inside, decoded and checked |
 //! | `service_deployment`, `plan`, `max_in_flight`, `request_parameters`, `secrets`, `uaa_client`, `manifest_text` | what those are made of |
+//! | `addresses` | where a binding finds the instance |
+//! | `request` | what a request says besides its user's parameters, as types |
 //! | `answers` | what each subcommand prints |
-//! | `violations`, `absence` | how a document that breaks the rules is reported, and what counts as left out |
+//! | `binding`, `config_type` | parts of answers, as types |
+//! | `violations`, `absence`, `unknown_keys` | how a document that breaks the rules is reported, what counts as left out, and what is kept without being known |
 
 mod absence;
+mod addresses;
 mod answers;
 mod arguments;
+mod binding;
 mod calls;
+mod config_type;
 mod exit_code;
 mod input;
 mod manifest_text;
 mod max_in_flight;
 mod parts;
 mod plan;
+mod request;
 mod request_parameters;
 mod secrets;
 mod service_deployment;
 mod subcommand;
 mod uaa_client;
+mod unknown_keys;
 mod violations;
 
+pub use addresses::NoAddressError;
 pub use answers::{
     Binding, DashboardUrl, GeneratedManifest, ParametersSchema, PlanSchemas, ServiceBindingSchemas,
     ServiceInstanceSchemas,
 };
 pub use arguments::{AdapterArguments, ArgumentsError};
+pub use binding::{
+    BindingMetadata, BindingTimeError, DeviceType, Endpoint, EndpointProtocol, MountMode,
+    SharedDevice, VolumeMount,
+};
 pub use calls::{
     BoshVms, Call, CreateBinding, DeleteBinding, DnsAddresses, GenerateDashboardUrl,
-    GenerateManifest, GeneratePlanSchemas, PreviousConfigs,
+    GenerateManifest, GeneratePlanSchemas, PreviousConfigs, UnreadableManifest,
 };
+pub use config_type::ConfigType;
 pub use exit_code::ExitCode;
 pub use input::AdapterInput;
 pub use manifest_text::ManifestText;
@@ -45,9 +59,11 @@ pub use parts::InputError;
 pub use plan::{
     LifecycleErrand, LifecycleErrands, MigratedFrom, Plan, PlanInstanceGroup, PlanUpdate,
 };
+pub use request::{BindTarget, MaintenanceInfo, PlatformContext, PreviousValues};
 pub use request_parameters::{NotRequestParameters, RequestParameters};
 pub use secrets::Secrets;
 pub use service_deployment::{ServiceDeployment, ServiceRelease, Stemcell};
 pub use subcommand::{Subcommand, UnknownSubcommand};
 pub use uaa_client::UaaClient;
+pub use unknown_keys::UnknownKeys;
 pub use violations::{Violation, Violations};

@@ -9,6 +9,7 @@ use crate::json;
 
 /// What is wrong with the input of a call. No message holds a value of the input.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// The document as a whole.
     #[error("the input is not a JSON object")]

@@ -1,34 +1,41 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::absence::{empty_as_none, null_as_default};
 use super::max_in_flight::{MaxInFlight, Percentage};
+use super::unknown_keys::UnknownKeys;
 use super::violations::{Inspection, Violations, join};
 
 /// A plan as an adapter sees it (`spec/contracts/adapter-protocol.md`, "Plan").
 ///
 /// There is no id and no name in it. Properties may hold secrets, so formatting shows their names
-/// only.
-#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+/// only. What the protocol does not know is kept at every level, in `other`.
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Plan {
     /// Properties of the catalog and of the plan.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub properties: Map<String, Value>,
     /// Errands that run after a deployment and before a deletion.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(with = "Option<LifecycleErrands>")]
     pub lifecycle_errands: LifecycleErrands,
     /// Instance groups that the operator provides for.
     pub instance_groups: Vec<PlanInstanceGroup>,
     /// The update block to write into manifests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<PlanUpdate>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 /// Errands that run after a deployment and before a deletion.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LifecycleErrands {
@@ -37,17 +44,22 @@ pub struct LifecycleErrands {
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(with = "Option<Vec<LifecycleErrand>>")]
     pub post_deploy: Vec<LifecycleErrand>,
     /// Before the deployment is deleted.
     #[serde(
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(with = "Option<Vec<LifecycleErrand>>")]
     pub pre_delete: Vec<LifecycleErrand>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 /// One lifecycle errand.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LifecycleErrand {
@@ -59,16 +71,22 @@ pub struct LifecycleErrand {
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(with = "Option<Vec<String>>")]
     pub instances: Vec<String>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 /// An instance group as the plan provides for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct PlanInstanceGroup {
     /// Name of the group.
+    #[schemars(length(min = 1))]
     pub name: String,
     /// VM type of the cloud config.
+    #[schemars(length(min = 1))]
     pub vm_type: String,
     /// VM extensions of the cloud config.
     #[serde(
@@ -76,6 +94,7 @@ pub struct PlanInstanceGroup {
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(with = "Option<Vec<String>>")]
     pub vm_extensions: Vec<String>,
     /// Disk type of the cloud config.
     #[serde(
@@ -85,10 +104,12 @@ pub struct PlanInstanceGroup {
     )]
     pub persistent_disk_type: Option<String>,
     /// Number of instances, at least 1.
+    #[schemars(range(min = 1))]
     pub instances: u32,
     /// Networks of the cloud config.
     pub networks: Vec<String>,
     /// Availability zones of the cloud config, at least one.
+    #[schemars(length(min = 1))]
     pub azs: Vec<String>,
     /// `service` or `errand`; not checked by the protocol.
     #[serde(
@@ -103,20 +124,27 @@ pub struct PlanInstanceGroup {
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
     )]
+    #[schemars(with = "Option<Vec<MigratedFrom>>")]
     pub migrated_from: Vec<MigratedFrom>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 /// An earlier name of an instance group.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct MigratedFrom {
     /// The name.
     pub name: String,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 /// The update block that an operator wants in manifests of the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct PlanUpdate {
     /// How many instances are updated before all others.
@@ -140,6 +168,9 @@ pub struct PlanUpdate {
         skip_serializing_if = "Option::is_none"
     )]
     pub initial_deploy_az_update_strategy: Option<String>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 impl Plan {
@@ -175,6 +206,9 @@ impl Plan {
     }
 }
 
+/// Of a count of instances.
+const TOO_BIG: &str = "must be at most 4294967295";
+
 fn inspect_instance_group(inspection: &mut Inspection, group: &Value, path: &str) {
     let Some(group) = inspection.object(group, path) else {
         return;
@@ -182,8 +216,14 @@ fn inspect_instance_group(inspection: &mut Inspection, group: &Value, path: &str
     inspection.required_text(group, path, "name");
     inspection.required_text(group, path, "vm_type");
     let instances = group.get("instances").and_then(Value::as_u64);
-    if instances.is_none_or(|instances| instances == 0) {
-        inspection.violate(&join(path, "instances"), "must be an integer of at least 1");
+    match instances {
+        None | Some(0) => {
+            inspection.violate(&join(path, "instances"), "must be an integer of at least 1");
+        }
+        Some(instances) if instances > u64::from(u32::MAX) => {
+            inspection.violate(&join(path, "instances"), TOO_BIG);
+        }
+        Some(_) => {}
     }
     inspection.required_array(group, path, "networks");
     inspection.required_array(group, path, "azs");
@@ -197,13 +237,20 @@ fn inspect_instance_group(inspection: &mut Inspection, group: &Value, path: &str
 }
 
 fn inspect_max_in_flight(inspection: &mut Inspection, max_in_flight: Option<&Value>) {
+    const PATH: &str = "update.max_in_flight";
     let holds = match max_in_flight {
-        Some(Value::Number(number)) => number.as_u64().is_some(),
+        Some(Value::Number(number)) => match number.as_u64() {
+            Some(count) if count > u64::from(u32::MAX) => {
+                inspection.violate(PATH, TOO_BIG);
+                return;
+            }
+            count => count.is_some(),
+        },
         Some(Value::String(text)) => Percentage::occurs_in(text),
         _ => false,
     };
     if !holds {
-        inspection.violate("update.max_in_flight", "must be an integer or a percentage");
+        inspection.violate(PATH, "must be an integer or a percentage");
     }
 }
 
@@ -214,7 +261,7 @@ impl fmt::Debug for Plan {
             .field("lifecycle_errands", &self.lifecycle_errands)
             .field("instance_groups", &self.instance_groups)
             .field("update", &self.update)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -224,16 +271,32 @@ impl LifecycleErrands {
         Self {
             post_deploy,
             pre_delete,
+            other: UnknownKeys::default(),
         }
+    }
+
+    /// Every errand: those after a deployment, then those before the deletion.
+    pub fn all(&self) -> impl Iterator<Item = &LifecycleErrand> {
+        self.post_deploy.iter().chain(&self.pre_delete)
     }
 }
 
 impl LifecycleErrand {
+    /// Names of the instance groups that the errand is colocated in, in the order of `instances`.
+    pub fn instance_groups(&self) -> impl Iterator<Item = &str> {
+        self.instances.iter().map(|instance| {
+            instance
+                .split_once('/')
+                .map_or(&**instance, |(group, _)| group)
+        })
+    }
+
     /// An errand with an instance group of its own.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             instances: Vec::new(),
+            other: UnknownKeys::default(),
         }
     }
 
@@ -242,6 +305,7 @@ impl LifecycleErrand {
         Self {
             name: name.into(),
             instances,
+            other: UnknownKeys::default(),
         }
     }
 }
@@ -265,6 +329,7 @@ impl PlanInstanceGroup {
             azs,
             lifecycle: None,
             migrated_from: Vec::new(),
+            other: UnknownKeys::default(),
         }
     }
 }
@@ -272,7 +337,10 @@ impl PlanInstanceGroup {
 impl MigratedFrom {
     /// That earlier name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into() }
+        Self {
+            name: name.into(),
+            other: UnknownKeys::default(),
+        }
     }
 }
 
@@ -286,6 +354,7 @@ impl PlanUpdate {
             max_in_flight,
             serial: None,
             initial_deploy_az_update_strategy: None,
+            other: UnknownKeys::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -7,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// parentheses included (`spec/contracts/adapter-protocol.md`, "Secrets going in").
 ///
 /// Formatting shows the references only.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(with = "BTreeMap<String, String>")]
 pub struct Secrets(BTreeMap<String, SecretString>);
 
 impl Secrets {

@@ -1,24 +1,32 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::absence::{empty_as_none, null_as_default};
+use super::unknown_keys::UnknownKeys;
 use super::violations::{Inspection, Violations};
+
+const NOT_EMPTY: &str = "must not be empty";
 
 /// What a service instance is deployed as and from: the same for every plan of an offering
 /// (`spec/contracts/adapter-protocol.md`, "Service deployment").
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ServiceDeployment {
     /// Name that the manifest must carry: `service-instance_` and the instance id.
+    #[schemars(length(min = 1))]
     pub deployment_name: String,
     /// Releases to use, with exact versions.
     pub releases: Vec<ServiceRelease>,
     /// Stemcells to use, with exact versions.
     pub stemcells: Vec<Stemcell>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 /// A BOSH release and the jobs to take from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServiceRelease {
@@ -28,11 +36,15 @@ pub struct ServiceRelease {
     pub version: String,
     /// Jobs that this release provides.
     #[serde(deserialize_with = "null_as_default")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub jobs: Vec<String>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 /// A stemcell, by operating system or by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Stemcell {
@@ -49,6 +61,9 @@ pub struct Stemcell {
     /// Exact version.
     #[serde(rename = "stemcell_version")]
     pub version: String,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 impl ServiceDeployment {
@@ -62,6 +77,7 @@ impl ServiceDeployment {
             deployment_name: deployment_name.into(),
             releases,
             stemcells,
+            other: UnknownKeys::default(),
         }
     }
 
@@ -69,6 +85,27 @@ impl ServiceDeployment {
     pub fn instance_id(&self) -> &str {
         let name = &self.deployment_name;
         name.strip_prefix("service-instance_").unwrap_or(name)
+    }
+
+    /// Whether there is a release at all, and each has a name, a version and a job. The protocol lets
+    /// pass less; who needs every release complete asks here.
+    pub fn check_releases(&self) -> Result<(), Violations> {
+        let mut inspection = Inspection::default();
+        if self.releases.is_empty() {
+            inspection.violate("releases", NOT_EMPTY);
+        }
+        for (nth, release) in self.releases.iter().enumerate() {
+            let path = |key| format!("releases[{nth}].{key}");
+            let missing = [
+                ("name", release.name.is_empty()),
+                ("version", release.version.is_empty()),
+                ("jobs", release.jobs.is_empty()),
+            ];
+            for (key, _) in missing.into_iter().filter(|(_, is_missing)| *is_missing) {
+                inspection.violate(&path(key), NOT_EMPTY);
+            }
+        }
+        inspection.finish()
     }
 
     /// Rules that a document must keep before it is decoded: a name, releases and stemcells.
@@ -90,6 +127,7 @@ impl ServiceRelease {
             name: name.into(),
             version: version.into(),
             jobs,
+            other: UnknownKeys::default(),
         }
     }
 }
@@ -107,6 +145,7 @@ impl Stemcell {
             name: None,
             os: os.into(),
             version: version.into(),
+            other: UnknownKeys::default(),
         }
     }
 }

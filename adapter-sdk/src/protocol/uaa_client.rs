@@ -1,9 +1,15 @@
+use std::fmt;
+
+use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::UnknownKeys;
 
 /// The UAA client of a service instance; lists are comma-separated
 /// (`spec/contracts/adapter-protocol.md`, "UAA client, VMs, DNS addresses").
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct UaaClient {
@@ -11,6 +17,7 @@ pub struct UaaClient {
     pub client_id: String,
     /// Secret of the client; empty unless the client is new, as UAA does not give secrets back.
     #[serde(serialize_with = "exposed", deserialize_with = "kept_secret")]
+    #[schemars(with = "String")]
     pub client_secret: SecretString,
     /// Name of the client.
     pub name: String,
@@ -28,6 +35,9 @@ pub struct UaaClient {
     /// `true` or `false`: whether the client may be used without its secret, from newer brokers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowpublic: Option<String>,
+    /// Keys that the protocol does not know yet, kept.
+    #[serde(flatten)]
+    pub other: UnknownKeys,
 }
 
 impl UaaClient {
@@ -42,6 +52,46 @@ impl UaaClient {
     /// The secret, to be written into a manifest.
     pub fn expose_secret(&self) -> &str {
         self.client_secret.expose_secret()
+    }
+
+    /// The secret, if the client is new: there is none later, and the deployed one is to be kept.
+    pub fn new_secret(&self) -> Option<&SecretString> {
+        Some(&self.client_secret).filter(|secret| !secret.expose_secret().is_empty())
+    }
+
+    /// The client as a block of job properties, for a broker that tells it only once
+    /// (`spec/contracts/adapter-protocol.md`, "Determinism").
+    ///
+    /// No client: the block that is deployed. A client with a blank secret: its block, with the
+    /// secret of the deployed one if that is of the same client. `deployed` is what stands in the
+    /// previous manifest. The block holds the secret.
+    pub fn block(client: Option<&Self>, deployed: Option<&Value>) -> Option<Value> {
+        let Some(client) = client else {
+            return deployed.cloned();
+        };
+        let mut block =
+            serde_json::to_value(client).expect("its keys are text and it holds no raw JSON");
+        if client.new_secret().is_none()
+            && let Some(secret) = deployed
+                .filter(|deployed| {
+                    deployed.get("client_id").and_then(Value::as_str)
+                        == Some(client.client_id.as_str())
+                })
+                .and_then(|deployed| deployed.get("client_secret"))
+        {
+            block["client_secret"] = secret.clone();
+        }
+        Some(block)
+    }
+}
+
+/// Shows neither the secret nor what is not known.
+impl fmt::Debug for UaaClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UaaClient")
+            .field("client_id", &self.client_id)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 

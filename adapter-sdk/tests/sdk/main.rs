@@ -3,10 +3,20 @@
 #![cfg(test)]
 
 mod arguments;
+mod builder;
+mod builder_refusals;
+mod calls;
 mod documents;
+mod first_adapter;
+mod job_properties;
 mod manifest;
+mod plans;
+mod precedence;
 mod process;
 mod protocol;
+mod releases;
+mod requests_and_answers;
 mod runner;
+mod secrets;
 mod yaml_reading;
 mod yaml_writing;

@@ -1,7 +1,7 @@
 //! Manifests survive the model, and what it makes of a plan is what the Go SDK makes of it.
 
 use odb_adapter_sdk::manifest::{
-    ConsumedLink, CustomProviderDefinition, Job, JobReleaseError, Link, Manifest,
+    ConsumedLink, CustomProviderDefinition, Job, JobReleaseError, Link, LinkAlias, Manifest,
     MapInstanceGroupsError, ProvidedLink, Update, find_release_for_job, map_instance_groups,
 };
 use odb_adapter_sdk::protocol::{MaxInFlight, PlanInstanceGroup, PlanUpdate, ServiceRelease};
@@ -89,17 +89,24 @@ proptest! {
 #[test]
 fn links_are_set_on_a_job() {
     let mut job = Job::new("app", "app-release");
-    job.provide("http", ProvidedLink::shared());
+    job.provide(
+        "http",
+        ProvidedLink::shared().with_alias(LinkAlias::new("app.example.internal")),
+    );
     job.consume("db", Link::Set(ConsumedLink::from("postgres")));
     job.consume("cache", Link::Nil);
+    let elsewhere = ConsumedLink::from_deployment("nats", "messaging");
+    job.consume("queue", Link::Set(elsewhere));
     job.define_provider(CustomProviderDefinition::new("app-link", "address"));
     assert_eq!(
         serde_json::to_value(&job).unwrap(),
         json!({
             "name": "app",
             "release": "app-release",
-            "provides": {"http": {"shared": true}},
-            "consumes": {"cache": "nil", "db": {"from": "postgres"}},
+            "provides": {"http": {"shared": true, "aliases": [{"domain": "app.example.internal"}]}},
+            "consumes": {
+                "cache": "nil", "db": {"from": "postgres"}, "queue": {"from": "nats", "deployment": "messaging"},
+            },
             "custom_provider_definitions": [{"name": "app-link", "type": "address"}],
         })
     );

@@ -189,6 +189,14 @@ fn faults_of_the_input_are_named_by_their_path() {
              `update.max_in_flight` must be an integer or a percentage",
         ),
         (
+            with(
+                "plan",
+                r#"{"instance_groups":[{"name":"a","vm_type":"b","instances":4294967296,"networks":[],"azs":["z"]}],"update":{"max_in_flight":4294967296}}"#,
+            ),
+            "`generate_manifest.plan` is not valid: `instance_groups[0].instances` must be at most 4294967295, \
+             `update.max_in_flight` must be at most 4294967295",
+        ),
+        (
             with("plan", r#"{"instance_groups":null}"#),
             "`generate_manifest.plan` is not valid: `instance_groups` is required",
         ),

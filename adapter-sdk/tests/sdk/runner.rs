@@ -43,6 +43,66 @@ fn the_answer_to_the_argument_form_is_a_bare_manifest() {
 }
 
 #[test]
+fn an_operator_reads_that_old_brokers_store_no_secrets() {
+    struct Secretive;
+    impl Adapter for Secretive {
+        fn generate_manifest(
+            &self,
+            _: GenerateManifest,
+        ) -> Result<GeneratedManifest, AdapterError> {
+            Ok(GeneratedManifest::from_text(
+                "name: a\nsecret: ((odb_secret:b))\n".into(),
+            ))
+        }
+    }
+    let arguments = ["generate-manifest", DEPLOYMENT, PLAN, "{}", "", "null"];
+    let by_arguments = run(&Secretive, &arguments, "");
+    assert_eq!(by_arguments.code, ExitCode::Success);
+    let told = "their secrets do not reach a broker that passes arguments\n";
+    assert!(
+        by_arguments.stderr.ends_with(told),
+        "{}",
+        by_arguments.stderr
+    );
+    let by_stdin = run(&Secretive, &["generate-manifest"], &manifest_input());
+    assert!(!by_stdin.stderr.contains(told), "{}", by_stdin.stderr);
+}
+
+#[test]
+fn an_operator_reads_which_manifest_cannot_be_read() {
+    struct Reading;
+    impl Adapter for Reading {
+        fn generate_manifest(
+            &self,
+            call: GenerateManifest,
+        ) -> Result<GeneratedManifest, AdapterError> {
+            call.previous()?;
+            Ok(GeneratedManifest::from_text("name: a\n".into()))
+        }
+        fn create_binding(&self, call: CreateBinding) -> Result<Binding, AdapterError> {
+            call.deployed()?;
+            Ok(Binding::default())
+        }
+    }
+    let generate = [
+        "generate-manifest",
+        DEPLOYMENT,
+        PLAN,
+        "{}",
+        "a: [hunter2",
+        "null",
+    ];
+    let bind = ["create-binding", "b-1", "{}", "a: [hunter2", "{}"];
+    for (arguments, manifest) in [(&generate[..], "previous"), (&bind[..], "deployed")] {
+        let run = run(&Reading, arguments, "");
+        assert_eq!(run.code, ExitCode::Failure);
+        let told = format!("[odb-sdk] the {manifest} manifest cannot be read: ");
+        assert!(run.stderr.contains(&told), "{}", run.stderr);
+        assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn bindings_are_made_and_removed_in_both_forms() {
     let input = json!({"create_binding": {"binding_id": "b-1", "bosh_vms": "{}"}, "delete_binding": {"binding_id": "b-1"}});
     let arguments = ["b-1", "{}", "name: a", "{}"];

@@ -1,0 +1,3 @@
+//! The adapter that the documentation of the SDK begins with, as an executable.
+
+include!("adapter.rs");

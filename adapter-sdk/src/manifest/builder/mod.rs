@@ -1,0 +1,284 @@
+//! From a call to a manifest, with what every adapter would write again
+//! (`spec/contracts/adapter-protocol.md`, "What an author must do").
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | here | what an author asks for |
+//! | `assembly` | how the manifest is made of it |
+//! | `checks` | what a Director would find out late |
+//! | `job` | jobs and what is set for them |
+//! | `stemcell` | which stemcell is meant |
+//! | `error` | why there is no manifest |
+
+mod assembly;
+mod checks;
+mod error;
+mod job;
+mod stemcell;
+
+use serde_json::Value;
+
+use super::{Addon, Features, FreeMap, InstanceGroup, JobProperty, Manifest, Update, Variable};
+use crate::protocol::{GenerateManifest, MaxInFlight};
+
+pub use self::error::ManifestBuilderError;
+pub use self::job::JobBuilder;
+pub use self::stemcell::StemcellChoice;
+
+/// Makes the manifest of a service instance out of what `generate-manifest` is given.
+///
+/// The manifest has the deployment's name, all its releases, one stemcell, the plan's instance
+/// groups in the plan's order with the jobs that were asked for, and the plan's update block or a
+/// default.
+///
+/// ```
+/// use odb_adapter_sdk::manifest::{JobBuilder, ManifestBuilder, ProvidedLink};
+/// # use odb_adapter_sdk::protocol::*;
+/// # let group = PlanInstanceGroup::new("redis", "small", 1, vec!["net".into()], vec!["z1".into()]);
+/// # let release = ServiceRelease::new("redis-release", "1.2", vec!["redis-server".into()]);
+/// # let call = GenerateManifest::new(
+/// #     ServiceDeployment::new("service-instance_1", vec![release], vec![Stemcell::new("ubuntu-jammy", "1.80")]),
+/// #     Plan::new(vec![group]),
+/// #     RequestParameters::default(),
+/// # );
+/// let server = JobBuilder::new("redis-server")
+///     .property("/redis/maxclients", 100)
+///     .provide("redis", ProvidedLink::shared());
+/// let manifest = ManifestBuilder::new(&call)
+///     .instance_group("redis", [server])
+///     .errand_group("health-check", ["health-check"])
+///     .build()?;
+/// assert_eq!(manifest.instance_groups[0].jobs[0].release, "redis-release");
+/// # Ok::<(), odb_adapter_sdk::manifest::ManifestBuilderError>(())
+/// ```
+#[must_use]
+pub struct ManifestBuilder<'c> {
+    call: &'c GenerateManifest,
+    groups: Vec<WantedGroup>,
+    group_changes: Vec<(String, Change<'c, InstanceGroup>)>,
+    stemcells: Vec<(String, StemcellChoice)>,
+    properties: Vec<(OwnedProperty, Value)>,
+    colocation: Colocation,
+    errands_elsewhere: Vec<String>,
+    default_update: Update,
+    update_change: Option<Change<'c, Update>>,
+    variables: Vec<Variable>,
+    tags: FreeMap,
+    features: Option<Features>,
+    addons: Vec<Addon>,
+}
+
+type Change<'c, T> = Box<dyn FnOnce(&mut T) + 'c>;
+
+/// An instance group that the author asked for.
+struct WantedGroup {
+    name: String,
+    presence: Presence,
+    jobs: Vec<JobBuilder>,
+}
+
+/// Whether a plan can do without an instance group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Needed,
+    Optional,
+    Errand,
+}
+
+/// What becomes of lifecycle errands that the plan puts onto instances of the service.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Colocation {
+    ByAuthor,
+    AsThePlanSays,
+}
+
+struct OwnedProperty {
+    group: String,
+    job: String,
+    pointer: String,
+}
+
+impl OwnedProperty {
+    fn as_ref(&self) -> JobProperty<'_> {
+        JobProperty::new(&self.group, &self.job, &self.pointer)
+    }
+}
+
+impl<'c> ManifestBuilder<'c> {
+    /// The manifest that the call is for.
+    pub fn new(call: &'c GenerateManifest) -> Self {
+        Self {
+            call,
+            groups: Vec::new(),
+            group_changes: Vec::new(),
+            stemcells: Vec::new(),
+            properties: Vec::new(),
+            colocation: Colocation::ByAuthor,
+            errands_elsewhere: Vec::new(),
+            default_update: default_update(),
+            update_change: None,
+            variables: Vec::new(),
+            tags: FreeMap::new(),
+            features: None,
+            addons: Vec::new(),
+        }
+    }
+
+    /// An instance group that the plan must have, and its jobs in their order.
+    pub fn instance_group<J: Into<JobBuilder>>(
+        self,
+        name: impl Into<String>,
+        jobs: impl IntoIterator<Item = J>,
+    ) -> Self {
+        self.with_group(name.into(), Presence::Needed, jobs)
+    }
+
+    /// An instance group that plans may leave out.
+    pub fn optional_instance_group<J: Into<JobBuilder>>(
+        self,
+        name: impl Into<String>,
+        jobs: impl IntoIterator<Item = J>,
+    ) -> Self {
+        self.with_group(name.into(), Presence::Optional, jobs)
+    }
+
+    /// The instance group of a lifecycle errand, if the plan has it. It becomes an errand group
+    /// whatever the plan says of its lifecycle.
+    pub fn errand_group<J: Into<JobBuilder>>(
+        self,
+        name: impl Into<String>,
+        jobs: impl IntoIterator<Item = J>,
+    ) -> Self {
+        self.with_group(name.into(), Presence::Errand, jobs)
+    }
+
+    /// Changes an instance group that was asked for once its jobs are there, if the plan has it:
+    /// for `env`, a block `update` of its own, further VM extensions and the like.
+    pub fn change_instance_group(
+        mut self,
+        name: impl Into<String>,
+        change: impl FnOnce(&mut InstanceGroup) + 'c,
+    ) -> Self {
+        self.group_changes.push((name.into(), Box::new(change)));
+        self
+    }
+
+    /// Sets a job property. Where the plan leaves the instance group out, so is the property.
+    pub fn property(mut self, property: JobProperty<'_>, value: impl Into<Value>) -> Self {
+        let property = OwnedProperty {
+            group: property.group.to_owned(),
+            job: property.job.to_owned(),
+            pointer: property.pointer.to_owned(),
+        };
+        self.properties.push((property, value.into()));
+        self
+    }
+
+    /// Sets a job property if there is a value for it.
+    pub fn property_if_some(
+        self,
+        property: JobProperty<'_>,
+        value: Option<impl Into<Value>>,
+    ) -> Self {
+        match value {
+            Some(value) => self.property(property, value),
+            None => self,
+        }
+    }
+
+    /// Adds each lifecycle errand that the plan puts onto instances of a group as a job of it.
+    pub fn colocate_errands(mut self) -> Self {
+        self.colocation = Colocation::AsThePlanSays;
+        self
+    }
+
+    /// A lifecycle errand whose job is not in the manifest: a runtime config brings it.
+    pub fn errand_from_elsewhere(mut self, name: impl Into<String>) -> Self {
+        self.errands_elsewhere.push(name.into());
+        self
+    }
+
+    /// A stemcell under an alias. Without any, it is the first of the service deployment as
+    /// `default`; instance groups get the alias named first.
+    pub fn stemcell(mut self, alias: impl Into<String>, choice: StemcellChoice) -> Self {
+        self.stemcells.push((alias.into(), choice));
+        self
+    }
+
+    /// The update block for plans that have none, in place of one canary, one at a time, and watch
+    /// times of 30 to 240 seconds. It also stands in for what a plan's block leaves out.
+    pub fn default_update(mut self, update: Update) -> Self {
+        self.default_update = update;
+        self
+    }
+
+    /// Changes the update block, the plan's or the default.
+    pub fn change_update(mut self, change: impl FnOnce(&mut Update) + 'c) -> Self {
+        self.update_change = Some(Box::new(change));
+        self
+    }
+
+    /// A value that the Director has generated.
+    pub fn variable(mut self, variable: Variable) -> Self {
+        self.variables.push(variable);
+        self
+    }
+
+    /// A tag for every VM and disk.
+    pub fn tag(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.tags.insert(name.into(), value.into().into());
+        self
+    }
+
+    /// What the Director does differently for this deployment.
+    pub fn features(mut self, features: Features) -> Self {
+        self.features = Some(features);
+        self
+    }
+
+    /// Jobs that are put on VMs across instance groups.
+    pub fn addon(mut self, addon: Addon) -> Self {
+        self.addons.push(addon);
+        self
+    }
+
+    /// Instance groups of the plan that nobody asked for so far, in the plan's order. They are left
+    /// out of the manifest: worth a line to the operator.
+    pub fn groups_left_out(&self) -> impl Iterator<Item = &'c str> {
+        let planned = &self.call.plan.instance_groups;
+        let names = planned.iter().map(|group| group.name.as_str());
+        names.filter(|name| self.groups.iter().all(|wanted| wanted.name != *name))
+    }
+
+    /// The manifest, or the first thing that makes it impossible or that a Director would only find
+    /// out during or after the deployment.
+    pub fn build(self) -> Result<Manifest, ManifestBuilderError> {
+        assembly::manifest(self)
+    }
+
+    fn with_group<J: Into<JobBuilder>>(
+        mut self,
+        name: String,
+        presence: Presence,
+        jobs: impl IntoIterator<Item = J>,
+    ) -> Self {
+        self.groups.push(WantedGroup {
+            name,
+            presence,
+            jobs: jobs.into_iter().map(Into::into).collect(),
+        });
+        self
+    }
+}
+
+/// Watch times in milliseconds.
+fn default_update() -> Update {
+    const WATCH_TIME: &str = "30000-240000";
+    Update {
+        canaries: Some(1),
+        canary_watch_time: Some(WATCH_TIME.to_owned()),
+        update_watch_time: Some(WATCH_TIME.to_owned()),
+        max_in_flight: Some(MaxInFlight::Count(1)),
+        ..Update::default()
+    }
+}

@@ -1,0 +1,22 @@
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::draft4_schema::{Draft4Schema, UnusableSchema};
+use super::faults::Faults;
+
+/// Why a document did not become the author's type.
+pub(super) enum NotDecoded {
+    /// Whoever wrote the document is to mend it.
+    Faults(Faults),
+    /// The author of the type is to mend it.
+    UnusableSchema(UnusableSchema),
+}
+
+/// Holds a document against the schema of a type, so that all faults are found, and decodes it.
+pub(super) fn decoded<T: DeserializeOwned + JsonSchema>(document: Value) -> Result<T, NotDecoded> {
+    let schema = Draft4Schema::of::<T>().map_err(NotDecoded::UnusableSchema)?;
+    schema.check(&document).map_err(NotDecoded::Faults)?;
+    serde_path_to_error::deserialize(document)
+        .map_err(|error| NotDecoded::Faults(Faults::of_decoding(&error)))
+}

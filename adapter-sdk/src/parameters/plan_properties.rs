@@ -1,0 +1,72 @@
+use std::error::Error;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::decoding::{NotDecoded, decoded};
+use super::draft4_schema::UnusableSchema;
+use super::faults::{Faults, Subject};
+use crate::protocol::Plan;
+
+impl Plan {
+    /// The properties that the operator set, as the author's type.
+    ///
+    /// Names that the type does not know pass, unless it says `serde(deny_unknown_fields)`.
+    pub fn properties_as<T: DeserializeOwned + JsonSchema>(
+        &self,
+    ) -> Result<T, PlanPropertiesError> {
+        decoded(Value::Object(self.properties.clone())).map_err(|error| {
+            PlanPropertiesError(match error {
+                NotDecoded::Faults(faults) => Fault::InProperties(faults),
+                NotDecoded::UnusableSchema(fault) => Fault::OfTheAuthor(fault),
+            })
+        })
+    }
+}
+
+/// Why the properties of a plan are refused, in words for the operator who wrote them: every fault
+/// that could be found, and never a value.
+///
+/// With `?` it becomes an [`AdapterError`](crate::AdapterError) for the operator; users cannot mend
+/// a plan and are told nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanPropertiesError(Fault);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fault {
+    InProperties(Faults),
+    OfTheAuthor(UnusableSchema),
+}
+
+impl PlanPropertiesError {
+    /// A property that the author's own check refuses. `expected` goes on after "must be".
+    pub fn must_be(property: impl Into<String>, expected: &str) -> Self {
+        Self::from(Faults::must_be(property.into(), expected))
+    }
+}
+
+impl From<Faults> for PlanPropertiesError {
+    fn from(faults: Faults) -> Self {
+        Self(Fault::InProperties(faults))
+    }
+}
+
+impl fmt::Display for PlanPropertiesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Fault::InProperties(faults) => faults.tell(Subject::PlanProperty, f),
+            Fault::OfTheAuthor(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl Error for PlanPropertiesError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Fault::InProperties(_) => None,
+            Fault::OfTheAuthor(fault) => fault.source(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::decoding::{NotDecoded, decoded};
+use super::draft4_schema::UnusableSchema;
+use super::faults::{Faults, Subject};
+use crate::AdapterError;
+use crate::protocol::RequestParameters;
+
+impl RequestParameters {
+    /// The parameters that the user chose, as the author's type; none at all is an empty object.
+    ///
+    /// With `?` the error becomes one for the platform user.
+    ///
+    /// An upgrade has no parameters, nor has the search for pending changes, and an update only those
+    /// that change. A type with parameters that must be there is for creates alone, where there is no
+    /// previous manifest.
+    pub fn parameters<P: DeserializeOwned + JsonSchema>(&self) -> Result<P, ParametersError> {
+        let chosen = match self.fields().get("parameters") {
+            None | Some(Value::Null) => Value::Object(Map::new()),
+            Some(object @ Value::Object(_)) => object.clone(),
+            Some(_) => return Err(ParametersError(Fault::NotAnObject)),
+        };
+        decoded(chosen).map_err(|error| {
+            ParametersError(match error {
+                NotDecoded::Faults(faults) => Fault::InParameters(faults),
+                NotDecoded::UnusableSchema(fault) => Fault::OfTheAuthor(fault),
+            })
+        })
+    }
+}
+
+/// Why parameters are refused, in words for the platform user: every fault that could be found, each
+/// with the name of the parameter and what would be right. Never a value, as those may be secret.
+///
+/// It turns into an [`AdapterError`] for that user with `?`, which is why this type is not an
+/// [`Error`](std::error::Error) itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParametersError(Fault);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fault {
+    NotAnObject,
+    InParameters(Faults),
+    OfTheAuthor(UnusableSchema),
+}
+
+impl ParametersError {
+    /// A parameter that the author's own check refuses. `expected` goes on after "must be", such as
+    /// `a cloud config in YAML`.
+    pub fn must_be(parameter: impl Into<String>, expected: &str) -> Self {
+        Self::from(Faults::must_be(parameter.into(), expected))
+    }
+
+    /// The parameters that there are none of, sorted, such as `limits.memroy`.
+    pub fn unsupported(&self) -> impl Iterator<Item = &str> {
+        match &self.0 {
+            Fault::InParameters(faults) => Some(faults.unsupported()),
+            Fault::NotAnObject | Fault::OfTheAuthor(_) => None,
+        }
+        .into_iter()
+        .flatten()
+    }
+}
+
+impl From<Faults> for ParametersError {
+    fn from(faults: Faults) -> Self {
+        Self(Fault::InParameters(faults))
+    }
+}
+
+impl fmt::Display for ParametersError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Fault::NotAnObject => f.write_str("the parameters must be a JSON object"),
+            Fault::InParameters(faults) => faults.tell(Subject::Parameter, f),
+            Fault::OfTheAuthor(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl From<ParametersError> for AdapterError {
+    fn from(error: ParametersError) -> Self {
+        match error.0 {
+            Fault::OfTheAuthor(fault) => Self::for_operator(fault),
+            Fault::NotAnObject | Fault::InParameters(_) => Self::for_user(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use super::{BoshVms, CreateBinding, DeleteBinding, DnsAddresses};
+
+/// Addresses that a binding needs and does not have. It names what there is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoAddressError {
+    /// The instance group has no VM.
+    #[error("instance group `{group}` has no VM; there are VMs of {existing}")]
+    NoVm {
+        /// Name of the group.
+        group: String,
+        /// Groups that have VMs, in words.
+        existing: String,
+    },
+    /// The plan does not ask for the DNS address.
+    #[error(
+        "there is no DNS address `{name}` ({existing}); add it to `binding_with_dns` of the plan"
+    )]
+    NoDnsAddress {
+        /// Name of the address.
+        name: String,
+        /// Names that there are, in words.
+        existing: String,
+    },
+}
+
+impl CreateBinding {
+    /// Addresses of the VMs of an instance group, at least one.
+    pub fn addresses_of(&self, group: &str) -> Result<&[String], NoAddressError> {
+        addresses_of(&self.bosh_vms, group)
+    }
+
+    /// The DNS address of that name, which survives VMs that get new IP addresses.
+    pub fn dns_address(&self, name: &str) -> Result<&str, NoAddressError> {
+        dns_address(&self.dns_addresses, name)
+    }
+}
+
+impl DeleteBinding {
+    /// Addresses of the VMs of an instance group, at least one.
+    pub fn addresses_of(&self, group: &str) -> Result<&[String], NoAddressError> {
+        addresses_of(&self.bosh_vms, group)
+    }
+
+    /// The DNS address of that name, which survives VMs that get new IP addresses.
+    pub fn dns_address(&self, name: &str) -> Result<&str, NoAddressError> {
+        dns_address(&self.dns_addresses, name)
+    }
+}
+
+fn addresses_of<'v>(vms: &'v BoshVms, group: &str) -> Result<&'v [String], NoAddressError> {
+    match vms.get(group).map(Vec::as_slice) {
+        None | Some([]) => Err(NoAddressError::NoVm {
+            group: group.to_owned(),
+            existing: in_words(
+                vms.iter()
+                    .filter(|(_, addresses)| !addresses.is_empty())
+                    .map(|(name, _)| name),
+                "no group",
+            ),
+        }),
+        Some(addresses) => Ok(addresses),
+    }
+}
+
+fn dns_address<'a>(addresses: &'a DnsAddresses, name: &str) -> Result<&'a str, NoAddressError> {
+    addresses
+        .get(name)
+        .map(String::as_str)
+        .ok_or_else(|| NoAddressError::NoDnsAddress {
+            name: name.to_owned(),
+            existing: in_words(addresses.keys(), "there is none at all"),
+        })
+}
+
+fn in_words<'n>(names: impl Iterator<Item = &'n String>, nothing: &str) -> String {
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        nothing.to_owned()
+    } else {
+        names.join(", ")
+    }
+}

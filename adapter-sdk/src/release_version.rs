@@ -1,0 +1,185 @@
+//! Which releases an instance may be deployed with and move to
+//! (`spec/contracts/adapter-protocol.md`, "What an author must do", 7).
+//!
+//! ```
+//! use odb_adapter_sdk::release_version::{VersionOrder, check_minimum};
+//! use odb_adapter_sdk::protocol::ServiceRelease;
+//!
+//! let release = ServiceRelease::new("kafka", "0.15.9", vec!["kafka_server".into()]);
+//! let error = check_minimum("kafka_server", &[release], "0.16.0", VersionOrder::Semantic);
+//! assert_eq!(
+//!     error.unwrap_err().to_string(),
+//!     "release `kafka` has version `0.15.9`; at least `0.16.0` is required",
+//! );
+//! ```
+
+use std::cmp::Ordering;
+
+use crate::manifest::{JobReleaseError, Manifest, find_release_for_job};
+use crate::protocol::ServiceRelease;
+
+/// How the versions of a release are compared. `latest` is of no order and always passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VersionOrder {
+    /// `major[.minor][+dev.N]`, as final and development releases are numbered; what follows is
+    /// passed over.
+    MajorMinorDev,
+    /// Semantic versions of three numbers.
+    Semantic,
+}
+
+/// Why an instance cannot be deployed with the releases that are configured now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReleaseVersionError {
+    /// No release, or several, have the job.
+    #[error("there is no release to deploy with")]
+    NoRelease(#[source] JobReleaseError),
+    /// The adapter needs a newer one.
+    #[error("release `{release}` has version `{version}`; at least `{minimum}` is required")]
+    TooOld {
+        /// Name of the release.
+        release: String,
+        /// Its version.
+        version: String,
+        /// The version that is required.
+        minimum: String,
+    },
+    /// The service does not read what newer versions wrote.
+    #[error("release `{release}` has version `{version}`, which is lower than `{previous}`")]
+    Downgrade {
+        /// Name of the release.
+        release: String,
+        /// Its version.
+        version: String,
+        /// The version that is deployed.
+        previous: String,
+    },
+    /// The instance runs on a release of another name.
+    #[error("release `{release}` is not the one the instance was deployed with")]
+    OtherRelease {
+        /// Name of the release.
+        release: String,
+    },
+    /// Nothing that can be compared.
+    #[error("release `{release}` has version `{version}`, which is not {expected}")]
+    NotAVersion {
+        /// Name of the release.
+        release: String,
+        /// What stands there.
+        version: String,
+        /// What could be compared.
+        expected: &'static str,
+    },
+}
+
+/// Refuses to deploy a job out of a release that is older than what the adapter needs.
+pub fn check_minimum(
+    job: &str,
+    releases: &[ServiceRelease],
+    minimum: &str,
+    order: VersionOrder,
+) -> Result<(), ReleaseVersionError> {
+    let release = find_release_for_job(job, releases).map_err(ReleaseVersionError::NoRelease)?;
+    match order.compare(&release.name, &release.version, minimum)? {
+        Some(Ordering::Less) => Err(ReleaseVersionError::TooOld {
+            release: release.name.clone(),
+            version: release.version.clone(),
+            minimum: minimum.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to move a deployed job to a lower version of its release, or to a release of another
+/// name.
+pub fn check_no_downgrade(
+    job: &str,
+    releases: &[ServiceRelease],
+    previous: &Manifest,
+    order: VersionOrder,
+) -> Result<(), ReleaseVersionError> {
+    let release = find_release_for_job(job, releases).map_err(ReleaseVersionError::NoRelease)?;
+    let deployed = previous
+        .releases
+        .iter()
+        .find(|deployed| deployed.name == release.name)
+        .ok_or_else(|| ReleaseVersionError::OtherRelease {
+            release: release.name.clone(),
+        })?;
+    match order.compare(&release.name, &release.version, &deployed.version)? {
+        Some(Ordering::Less) => Err(ReleaseVersionError::Downgrade {
+            release: release.name.clone(),
+            version: release.version.clone(),
+            previous: deployed.version.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+impl VersionOrder {
+    /// `None` where one of the two is the latest version, whatever that is.
+    fn compare(
+        self,
+        release: &str,
+        version: &str,
+        other: &str,
+    ) -> Result<Option<Ordering>, ReleaseVersionError> {
+        if [version, other].contains(&"latest") {
+            return Ok(None);
+        }
+        let not_a_version = |version: &str, expected| ReleaseVersionError::NotAVersion {
+            release: release.to_owned(),
+            version: version.to_owned(),
+            expected,
+        };
+        match self {
+            Self::MajorMinorDev => {
+                let read = |version: &str| {
+                    MajorMinorDev::read(version)
+                        .ok_or_else(|| not_a_version(version, "a number, with or without more"))
+                };
+                Ok(Some(read(version)?.cmp(&read(other)?)))
+            }
+            Self::Semantic => {
+                let read = |version: &str| {
+                    semver::Version::parse(version)
+                        .map_err(|_| not_a_version(version, "a semantic version such as `1.2.3`"))
+                };
+                Ok(Some(read(version)?.cmp_precedence(&read(other)?)))
+            }
+        }
+    }
+}
+
+/// As much of a release's version as counts.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct MajorMinorDev {
+    major: u64,
+    minor: u64,
+    dev: u64,
+}
+
+impl MajorMinorDev {
+    fn read(text: &str) -> Option<Self> {
+        let (major, rest) = leading_number(text)?;
+        let (minor, rest) = rest
+            .strip_prefix('.')
+            .and_then(leading_number)
+            .unwrap_or((0, rest));
+        let (dev, _) = rest
+            .strip_prefix("+dev.")
+            .and_then(leading_number)
+            .unwrap_or((0, rest));
+        Some(Self { major, minor, dev })
+    }
+}
+
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    Some((digits.parse().ok()?, rest))
+}

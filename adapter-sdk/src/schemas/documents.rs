@@ -1,0 +1,193 @@
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::Transform;
+use serde_json::{Value, json};
+
+use super::request_parameters::RequestBody;
+use super::tidy::Tidy;
+use crate::manifest::Manifest;
+use crate::protocol::{
+    AdapterInput, Binding, BoshVms, DashboardUrl, DnsAddresses, GeneratedManifest, Plan,
+    PlanSchemas, PreviousConfigs, Secrets, ServiceDeployment, Subcommand, UaaClient,
+};
+
+/// A document of the protocol.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Document {
+    /// Its name, such as `service-deployment`.
+    pub name: &'static str,
+    /// Its JSON Schema. References to other documents are relative: `plan.schema.json`.
+    pub schema: Value,
+}
+
+impl Document {
+    /// Name of the file that holds the schema.
+    pub fn file_name(&self) -> String {
+        format!("{}.schema.json", self.name)
+    }
+
+    /// The schema as the text of that file.
+    pub fn text(&self) -> String {
+        format!("{:#}\n", self.schema)
+    }
+
+    fn of<T: JsonSchema>(name: &'static str, title: &str, description: &str) -> Self {
+        let generator = SchemaSettings::draft2020_12().into_generator();
+        let mut schema = generator.into_root_schema_for::<T>();
+        Tidy.transform(&mut schema);
+        schema.insert("title".to_owned(), title.into());
+        if !description.is_empty() {
+            schema.insert("description".to_owned(), description.into());
+        }
+        Self {
+            name,
+            schema: in_order(schema.to_value()),
+        }
+    }
+}
+
+/// Every document that broker and adapter exchange.
+pub fn documents() -> Vec<Document> {
+    vec![
+        input(),
+        Document::of::<ServiceDeployment>(
+            "service-deployment",
+            "Service deployment",
+            "What a service instance is deployed as and from: the same for every plan of an offering.",
+        ),
+        Document::of::<Plan>(
+            "plan",
+            "Plan",
+            "A plan as an adapter sees it. There is no id and no name in it.",
+        ),
+        Document::of::<RequestBody>("request-parameters", "Request parameters", ""),
+        Document::of::<Secrets>(
+            "previous-secrets",
+            "Secrets",
+            "Values of a service instance's secrets by their reference as it stands in the manifest, double \
+             parentheses included, such as `((admin_password))`. What could not be looked up is left out.",
+        ),
+        Document::of::<PreviousConfigs>(
+            "previous-configs",
+            "BOSH configs",
+            "BOSH configs of the service instance as they are now: YAML text by config type (`cloud`, `cpi`, `runtime`).",
+        ),
+        Document::of::<UaaClient>(
+            "uaa-client",
+            "UAA client",
+            "The UAA client of a service instance. Lists are comma-separated.",
+        ),
+        Document::of::<BoshVms>(
+            "bosh-vms",
+            "BOSH VMs",
+            "Addresses of an instance group's VMs, every network, by the group's name. Groups without VMs do not appear.",
+        ),
+        Document::of::<DnsAddresses>(
+            "dns-addresses",
+            "DNS addresses",
+            "DNS addresses by the name of their `binding_with_dns` entry in the plan.",
+        ),
+        Document::of::<Manifest>(
+            "manifest",
+            "BOSH manifest",
+            "A deployment manifest, read from its YAML. Keys that are not known here are the Director's to judge.",
+        ),
+        Document::of::<GeneratedManifest>(
+            "generated-manifest",
+            "Answer to generate-manifest",
+            "What an adapter prints on stdout. In the form with arguments it prints the manifest alone, as YAML.",
+        ),
+        Document::of::<Binding>(
+            "binding",
+            "Answer to create-binding",
+            "What an adapter prints on stdout. The Go broker drops endpoints, volume mounts and metadata.",
+        ),
+        Document::of::<DashboardUrl>(
+            "dashboard-url",
+            "Answer to dashboard-url",
+            "What an adapter prints on stdout.",
+        ),
+        plan_schemas(),
+    ]
+}
+
+/// The schema of the whole, and in `$defs` that of the document for each subcommand, under its name.
+fn input() -> Document {
+    let mut document = Document::of::<AdapterInput>("input", "Input of an adapter", "");
+    for &subcommand in Subcommand::ALL {
+        document.schema["$defs"][subcommand.name()] = called(subcommand);
+    }
+    document
+}
+
+/// What must not be empty in the section of a subcommand, so that an adapter made with the Go SDK
+/// can read it (`spec/contracts/adapter-protocol.md`, "stdin form").
+fn called(subcommand: Subcommand) -> Value {
+    let name = subcommand.name();
+    let section = name.replace('-', "_");
+    let needed: &[&str] = match subcommand {
+        Subcommand::GenerateManifest => &[
+            "service_deployment",
+            "plan",
+            "previous_plan",
+            "request_parameters",
+        ],
+        Subcommand::CreateBinding | Subcommand::DeleteBinding => {
+            &["bosh_vms", "request_parameters"]
+        }
+        Subcommand::DashboardUrl | Subcommand::GeneratePlanSchemas => &["plan"],
+    };
+    let filled = needed.iter().map(|member| {
+        let text = json!({"type": "string", "minLength": 1});
+        ((*member).to_owned(), text)
+    });
+    let filled = Value::Object(filled.collect());
+    json!({
+        "description": format!("The input of `{name}`: its section is there, and filled."),
+        "$ref": "#",
+        "properties": {section.as_str(): {"type": "object", "properties": filled, "required": needed}},
+        "required": [section],
+    })
+}
+
+/// The broker takes no schema less than the three.
+fn plan_schemas() -> Document {
+    let mut document = Document::of::<PlanSchemas>(
+        "plan-schemas",
+        "Answer to generate-plan-schemas",
+        "What an adapter prints on stdout: JSON Schemas of draft 4. All three must be there; where there are no \
+         parameters, one that accepts none.",
+    );
+    require_all(&mut document.schema);
+    if let Some(Value::Object(definitions)) = document.schema.get_mut("$defs") {
+        definitions.values_mut().for_each(require_all);
+    }
+    document
+}
+
+fn require_all(schema: &mut Value) {
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        let names: Vec<String> = properties.keys().cloned().collect();
+        schema["required"] = names.into();
+    }
+}
+
+/// What the document is first, then what it consists of.
+fn in_order(schema: Value) -> Value {
+    let Value::Object(mut keywords) = schema else {
+        return schema;
+    };
+    let mut ordered = serde_json::Map::new();
+    for first in ["$schema", "title", "description"] {
+        if let Some(value) = keywords.shift_remove(first) {
+            ordered.insert(first.to_owned(), value);
+        }
+    }
+    let definitions = keywords.shift_remove("$defs");
+    ordered.extend(keywords);
+    if let Some(definitions) = definitions {
+        ordered.insert("$defs".to_owned(), definitions);
+    }
+    Value::Object(ordered)
+}

@@ -1,0 +1,99 @@
+//! Parts of a document that are documents themselves, as text: what is in it is told by
+//! `contentSchema`, as the text alone is all that validators look at.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+const DRAFT_4: &str = "http://json-schema.org/draft-04/schema#";
+
+/// A text without a form of its own.
+pub(crate) fn plain(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": ["string", "null"]})
+}
+
+pub(crate) fn service_deployment(_: &mut SchemaGenerator) -> Schema {
+    json_text(&reference("service-deployment"))
+}
+
+pub(crate) fn plan(_: &mut SchemaGenerator) -> Schema {
+    json_text(&reference("plan"))
+}
+
+pub(crate) fn plan_or_null(_: &mut SchemaGenerator) -> Schema {
+    json_text(&or_null("plan"))
+}
+
+pub(crate) fn request_parameters(_: &mut SchemaGenerator) -> Schema {
+    json_text(&or_null("request-parameters"))
+}
+
+pub(crate) fn previous_secrets(_: &mut SchemaGenerator) -> Schema {
+    json_text(&or_null("previous-secrets"))
+}
+
+pub(crate) fn previous_configs(_: &mut SchemaGenerator) -> Schema {
+    json_text(&or_null("previous-configs"))
+}
+
+pub(crate) fn uaa_client(_: &mut SchemaGenerator) -> Schema {
+    json_text(&or_null("uaa-client"))
+}
+
+pub(crate) fn bosh_vms(_: &mut SchemaGenerator) -> Schema {
+    json_text(&or_null("bosh-vms"))
+}
+
+pub(crate) fn dns_addresses(_: &mut SchemaGenerator) -> Schema {
+    json_text(&or_null("dns-addresses"))
+}
+
+/// A manifest that the broker tells of, empty where there is none.
+pub(crate) fn manifest(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "null"],
+        "contentMediaType": "application/yaml",
+        "contentSchema": or_null("manifest"),
+    })
+}
+
+/// A manifest that an adapter has written.
+pub(crate) fn generated_manifest(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "contentMediaType": "application/yaml",
+        "contentSchema": reference("manifest"),
+    })
+}
+
+/// ODB-managed secrets: the broker stores texts and objects and nothing else.
+pub(crate) fn outgoing_secrets(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["object", "null"],
+        "additionalProperties": {"type": ["string", "object"]},
+    })
+}
+
+/// A schema that the broker takes (`spec/contracts/adapter-protocol.md`, "Plan schemas").
+pub(crate) fn parameters_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {"$schema": {"const": DRAFT_4}},
+        "required": ["$schema"],
+    })
+}
+
+fn json_text(content: &Value) -> Schema {
+    json_schema!({
+        "type": ["string", "null"],
+        "contentMediaType": "application/json",
+        "contentSchema": content,
+    })
+}
+
+fn or_null(document: &str) -> Value {
+    json!({"anyOf": [reference(document), {"type": "null"}]})
+}
+
+fn reference(document: &str) -> Value {
+    json!({"$ref": format!("{document}.schema.json")})
+}

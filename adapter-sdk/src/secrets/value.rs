@@ -1,0 +1,78 @@
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+
+/// What an ODB-managed secret can be: the broker stores nothing else
+/// (`spec/contracts/adapter-protocol.md`, "stdout"). Formatting does not show it.
+#[derive(Clone)]
+pub enum SecretValue {
+    /// A text.
+    Text(SecretString),
+    /// Several values under their names.
+    Object(Map<String, Value>),
+}
+
+impl SecretValue {
+    /// The secret that stands in a manifest in plain text; none for what is no secret or cannot be
+    /// stored as one.
+    pub(super) fn in_plain_text(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) if !text.is_empty() => Some(Self::Text(text.as_str().into())),
+            Value::Number(number) => Some(Self::Text(number.to_string().into())),
+            Value::Object(members) => Some(Self::Object(members.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the value that the broker tells of a secret: a text as it is, an object as
+    /// JSON text.
+    pub(super) fn is_told_as(&self, told: &str) -> bool {
+        match self {
+            Self::Text(text) => text.expose_secret() == told,
+            Self::Object(members) => {
+                serde_json::from_str::<Map<String, Value>>(told).is_ok_and(|told| told == *members)
+            }
+        }
+    }
+
+    pub(super) fn expose(self) -> Value {
+        match self {
+            Self::Text(text) => text.expose_secret().into(),
+            Self::Object(members) => members.into(),
+        }
+    }
+}
+
+impl From<SecretString> for SecretValue {
+    fn from(text: SecretString) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<String> for SecretValue {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<&str> for SecretValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<Map<String, Value>> for SecretValue {
+    fn from(members: Map<String, Value>) -> Self {
+        Self::Object(members)
+    }
+}
+
+impl fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text(_) => "SecretValue::Text(…)",
+            Self::Object(_) => "SecretValue::Object(…)",
+        })
+    }
+}

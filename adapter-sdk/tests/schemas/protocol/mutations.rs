@@ -1,0 +1,195 @@
+//! What a schema refuses and what it lets pass, one change at a time, next to what the SDK does.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use odb_adapter_sdk::yaml;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::document::{faults, is_read};
+use super::samples::{full, names};
+
+/// One change of a document, and what becomes of it.
+struct Change {
+    document: String,
+    place: String,
+    /// What stands there now; nothing takes the place away.
+    value: Option<Value>,
+    changed: Value,
+}
+
+/// Changes by the verdict on them, from the table of changes.
+fn changes(verdict: &str) -> Vec<Change> {
+    type Places = BTreeMap<String, Vec<Value>>;
+    let table: BTreeMap<String, BTreeMap<String, Places>> =
+        yaml::from_str(include_str!("changes.yml")).unwrap();
+    let mut changes = Vec::new();
+    for (document, places) in &table[verdict] {
+        for (place, values) in places {
+            for value in values {
+                let value = Some(value.clone()).filter(|value| value != "(nothing)");
+                changes.push(Change {
+                    document: document.clone(),
+                    place: place.clone(),
+                    changed: changed(&full(document), place, value.clone()),
+                    value,
+                });
+            }
+        }
+    }
+    assert!(changes.len() > 10, "the table has changes");
+    changes
+}
+
+fn changed(document: &Value, pointer: &str, value: Option<Value>) -> Value {
+    let mut document = document.clone();
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    let parent = document
+        .pointer_mut(parent)
+        .unwrap_or_else(|| panic!("{pointer} leads nowhere"));
+    match (parent, value) {
+        (Value::Object(members), Some(value)) => {
+            members.insert(name.to_owned(), value);
+        }
+        (Value::Object(members), None) => {
+            members
+                .shift_remove(name)
+                .unwrap_or_else(|| panic!("there is no {pointer}"));
+        }
+        (Value::Array(items), Some(value)) => items[name.parse::<usize>().unwrap()] = value,
+        (parent, _) => panic!("{parent} at {pointer} has no parts"),
+    }
+    document
+}
+
+#[test]
+fn what_breaks_a_rule_is_refused_by_schema_and_sdk_and_at_its_place() {
+    for change in changes("refused") {
+        change.assert_refused_by_the_schema();
+        assert!(!change.is_read(), "{change}: the SDK reads it");
+    }
+}
+
+#[test]
+fn what_the_broker_would_refuse_is_refused_by_the_schema_already() {
+    for change in changes("refused by the schema") {
+        change.assert_refused_by_the_schema();
+        assert!(change.is_read(), "{change}: the SDK refuses it, too");
+    }
+}
+
+#[test]
+fn what_later_versions_may_bring_and_go_writes_is_accepted_by_both() {
+    for change in changes("accepted") {
+        assert_eq!(
+            faults(&change.document, &change.changed),
+            [""; 0],
+            "{change}"
+        );
+        assert!(change.is_read(), "{change}: the SDK refuses it");
+    }
+}
+
+impl Change {
+    fn is_read(&self) -> bool {
+        is_read(&self.document, &self.changed)
+    }
+
+    /// The fault is told of the place, of a part of it, or of what it is a part of.
+    fn assert_refused_by_the_schema(&self) {
+        let faults = faults(&self.document, &self.changed);
+        assert!(!faults.is_empty(), "{self}: the schema accepts it");
+        let top = self.place.split('/').nth(1).unwrap();
+        let is_on_the_way = |fault: &String| {
+            let (place, what) = fault.split_once(": ").unwrap();
+            if place.is_empty() {
+                self.value.is_none() && what.contains(&format!("\"{top}\""))
+            } else {
+                self.place.starts_with(place) || place.starts_with(&self.place)
+            }
+        };
+        assert!(
+            faults.iter().all(is_on_the_way),
+            "{self} is told as {faults:?}"
+        );
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self
+            .value
+            .as_ref()
+            .map_or("nothing".to_owned(), Value::to_string);
+        write!(f, "{value} at {} of {}", self.place, self.document)
+    }
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        prop::sample::select(vec![-1, 0, 1, 70_000, 5_000_000_000_i64]).prop_map(Value::from),
+        Just(json!(0.5)),
+        prop::sample::select(vec!["", "word", "25%", "25", "nil", "serial", "1.5"])
+            .prop_map(Value::from),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!([1])),
+        Just(json!(["word"])),
+        Just(json!({"name": "word"})),
+        Just(json!({"word": ["word"]})),
+    ]
+}
+
+/// Every place in a document.
+fn places(document: &Value, here: &str, places: &mut Vec<String>) {
+    let parts: Vec<(String, &Value)> = match document {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, part)| (name.clone(), part))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(nth, part)| (nth.to_string(), part))
+            .collect(),
+        _ => Vec::new(),
+    };
+    for (name, part) in parts {
+        let place = format!("{here}/{}", name.replace('~', "~0").replace('/', "~1"));
+        self::places(part, &place, places);
+        places.push(place);
+    }
+}
+
+#[test]
+fn what_a_schema_accepts_the_sdk_reads_whatever_is_changed() {
+    let samples: Vec<(&str, Value, String)> = names()
+        .flat_map(|name| {
+            let document = full(name);
+            let mut found = Vec::new();
+            places(&document, "", &mut found);
+            found
+                .into_iter()
+                .map(move |place| (name, document.clone(), place))
+        })
+        .collect();
+    let accepted = Cell::new(0);
+    let config = ProptestConfig {
+        failure_persistence: None,
+        cases: 6_000,
+        ..ProptestConfig::default()
+    };
+    proptest!(config, |(sample in prop::sample::select(samples), value in any_value())| {
+        let (name, mut document, place) = sample;
+        *document.pointer_mut(&place).unwrap() = value;
+        if faults(name, &document).is_empty() {
+            accepted.set(accepted.get() + 1);
+            prop_assert!(is_read(name, &document), "{} {}", name, document);
+        }
+    });
+    assert!(accepted.get() > 600, "{accepted:?} of 6000 were accepted");
+}
