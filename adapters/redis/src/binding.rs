@@ -5,8 +5,7 @@ use odb_adapter_sdk::protocol::{Binding, BoshVms, CreateBinding, DeleteBinding, 
 use serde_json::{Map, Value, json};
 
 use crate::configuration::Configuration;
-use crate::misconfigured;
-use crate::previous::Previous;
+use crate::deployed::Deployed;
 
 const PORT: u16 = 6379;
 
@@ -38,9 +37,10 @@ pub(crate) fn create(
     }
     let group = &configuration.redis_instance_group_name;
     let host = only_address(group, &call.bosh_vms)?;
-    let deployed = Previous::of(call.manifest.parse()?, group);
+    let deployed = Deployed::new(call.deployed()?, group);
     let password = deployed.text("password").ok_or(BindingError::NoPassword)?;
-    let resolved = Resolved::of(&deployed, call.secrets.as_ref()).map_err(misconfigured)?;
+    let resolved =
+        Resolved::of(&deployed, call.secrets.as_ref()).map_err(AdapterError::misconfigured)?;
     Ok(Binding::with_credentials(json!({
         "host": host,
         "port": PORT,
@@ -105,7 +105,7 @@ struct Resolved {
 
 impl Resolved {
     /// Looks up every secret that the adapter writes into manifests; each must be known.
-    fn of(deployed: &Previous, secrets: Option<&Secrets>) -> Result<Self, BindingError> {
+    fn of(deployed: &Deployed, secrets: Option<&Secrets>) -> Result<Self, BindingError> {
         const ALWAYS: [&str; 5] = [
             "generated_secret",
             "odb_managed_secret",
@@ -132,7 +132,7 @@ impl Resolved {
         Ok(Self { by_reference })
     }
 
-    fn value(&self, deployed: &Previous, property: &str) -> &str {
+    fn value(&self, deployed: &Deployed, property: &str) -> &str {
         deployed
             .text(property)
             .and_then(|reference| self.by_reference.get(reference)?.as_str())

@@ -5,31 +5,29 @@
 //! | --- | --- |
 //! | `configuration` | the adapter's own file |
 //! | `plan_properties`, `parameters` | what operators and users may choose |
-//! | `previous` | what is kept of the manifest deployed last |
-//! | `upgrade` | which releases an instance may move to |
-//! | `manifest`, `redis_properties`, `instance_groups` | the manifest and its parts |
+//! | `deployed` | what is found again in a deployed manifest |
+//! | `manifest`, `redis_properties` | the manifest and the properties of Redis |
 //! | `binding` | credentials |
 
 mod binding;
 mod configuration;
-mod instance_groups;
+mod deployed;
 mod manifest;
 mod parameters;
 mod plan_properties;
-mod previous;
 mod redis_properties;
-mod upgrade;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use odb_adapter_sdk::protocol::{
     Binding, CreateBinding, DashboardUrl, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
-    GeneratedManifest, Subcommand,
+    GeneratePlanSchemas, GeneratedManifest, PlanSchemas,
 };
 use odb_adapter_sdk::{Adapter, AdapterError, run};
 
 use crate::configuration::Configuration;
+use crate::parameters::{BindingParameters, Parameters};
 
 fn main() -> ExitCode {
     match Configuration::load() {
@@ -70,18 +68,11 @@ impl Adapter for RedisAdapter {
         )))
     }
 
-    fn subcommands(&self) -> &[Subcommand] {
-        &[
-            Subcommand::GenerateManifest,
-            Subcommand::CreateBinding,
-            Subcommand::DeleteBinding,
-            Subcommand::DashboardUrl,
-        ]
+    /// Beyond the example, which does not describe its parameters.
+    fn generate_plan_schemas(
+        &self,
+        _call: GeneratePlanSchemas,
+    ) -> Result<PlanSchemas, AdapterError> {
+        Ok(PlanSchemas::of::<Parameters, Parameters, BindingParameters>())
     }
-}
-
-/// A fault that only the operator can mend, in the words that users know from the example adapter.
-fn misconfigured(cause: impl std::error::Error + Send + Sync + 'static) -> AdapterError {
-    AdapterError::for_user("Contact your operator, service configuration issue occurred")
-        .caused_by(cause)
 }

@@ -2,89 +2,158 @@ use std::collections::BTreeMap;
 
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::manifest::{
-    Features, FreeMap, InitialDeployAzUpdateStrategy, Manifest, Release, Stemcell, Update,
-    UpdateMode, Variable, VariableConsumes, VariableLink, VmStrategy,
+    CustomProviderDefinition, Features, FreeMap, InitialDeployAzUpdateStrategy, JobBuilder,
+    ManifestBuilder, ProvidedLink, StemcellChoice, Update, UpdateMode, Variable, VariableConsumes,
+    VariableLink, VmStrategy,
 };
-use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest, MaxInFlight};
-use serde_json::json;
+use odb_adapter_sdk::protocol::{
+    GenerateManifest, GeneratedManifest, LifecycleErrands, MaxInFlight,
+};
+use odb_adapter_sdk::release_version::{VersionOrder, check_no_downgrade};
+use serde_json::{Value, json};
 
 use crate::configuration::Configuration;
-use crate::instance_groups::{Parts, STEMCELL_ALIAS, instance_groups};
-use crate::misconfigured;
-use crate::parameters::Parameters;
+use crate::deployed::{Deployed, REDIS};
+use crate::parameters::{Parameters, VmExtensionsConfig};
 use crate::plan_properties::PlanProperties;
-use crate::previous::Previous;
 use crate::redis_properties::RedisProperties;
-use crate::upgrade;
+
+/// The errands that may have instance groups of their own.
+const ERRANDS: [&str; 2] = ["health-check", "cleanup-data"];
+
+/// What others find the addresses of Redis by.
+const PROVIDER: &str = "redis-server-link";
 
 /// Answers `generate-manifest`.
 pub(crate) fn generate(
     configuration: &Configuration,
     call: &GenerateManifest,
 ) -> Result<GeneratedManifest, AdapterError> {
-    let deployment = &call.service_deployment;
     let redis_group = &configuration.redis_instance_group_name;
-    let plan_properties = PlanProperties::of(&call.plan)?;
-    let parameters = Parameters::of(&call.request_parameters)
-        .map_err(|error| AdapterError::for_user(error.to_string()))?;
-    let previous = call
-        .previous_manifest
-        .as_ref()
-        .map(|manifest| {
-            manifest
-                .parse()
-                .map(|manifest| Previous::of(manifest, redis_group))
-        })
-        .transpose()?;
+    let plan: PlanProperties = call.plan.properties_as()?;
+    let parameters: Parameters = call.request_parameters.parameters()?;
+    parameters.check_secret_path()?;
+    let vm_extensions = parameters.vm_extensions()?;
+    let previous = call.previous()?;
+    let previous = previous.map(|manifest| Deployed::new(manifest, redis_group));
     if let Some(previous) = &previous {
-        upgrade::check(deployment, &previous.releases).map_err(misconfigured)?;
+        // Redis reads data of older versions, not of newer ones.
+        let releases = &call.service_deployment.releases;
+        check_no_downgrade(
+            REDIS,
+            releases,
+            &previous.manifest,
+            VersionOrder::MajorMinorDev,
+        )
+        .map_err(AdapterError::misconfigured)?;
     }
-    let stemcell = deployment
-        .stemcells
-        .first()
-        .ok_or("the service deployment has no stemcell")?;
+    let redis = RedisProperties::new(configuration, call, &plan, &parameters, previous.as_ref())?;
 
-    let redis = RedisProperties::new(
-        configuration,
-        call,
-        &plan_properties,
-        &parameters,
-        previous.as_ref(),
-    );
-    let parts = Parts {
-        plan: &call.plan,
-        plan_properties: &plan_properties,
-        releases: &deployment.releases,
-        vm_extensions: parameters.vm_extensions_config.as_ref(),
-        previous: previous.as_ref(),
-    };
-    let manifest = Manifest {
-        name: deployment.deployment_name.clone(),
-        releases: deployment.releases.iter().map(Release::from).collect(),
-        stemcells: vec![Stemcell::of(STEMCELL_ALIAS, stemcell)],
-        instance_groups: instance_groups(redis_group, redis.properties, &parts)
-            .map_err(misconfigured)?,
-        update: Some(update(call)),
-        variables: Some(variables()),
-        tags: Some(FreeMap::from_iter([("product".to_owned(), "redis".into())])),
-        features: features(&plan_properties),
-        ..Manifest::default()
-    };
+    let extensions = vm_extensions.as_ref();
+    let mut builder = ManifestBuilder::new(call)
+        .stemcell("only-stemcell", StemcellChoice::First)
+        .instance_group(redis_group, jobs(call, &plan, redis.properties))
+        .change_instance_group(redis_group, |group| {
+            let of_the_plan = group.vm_extensions.take();
+            group.vm_extensions = self::vm_extensions(of_the_plan, extensions, previous.as_ref());
+        })
+        .variable(Variable::new("secret_pass", "password"))
+        .variable(certificate())
+        .tag("product", "redis")
+        .default_update(default_update(call));
+    for errand in ERRANDS {
+        builder = builder
+            .errand_group(errand, [errand])
+            .change_instance_group(errand, |group| {
+                group.properties = test_properties(errand, &plan);
+            });
+    }
+    // As in the example: an errand that the manifest lacks fails when it is to run. An adapter of your own leaves this
+    // out, and such a plan is refused.
+    for errand in call.plan.lifecycle_errands.all() {
+        builder = builder.errand_from_elsewhere(&errand.name);
+    }
+    if call.plan.update.is_some() {
+        builder = builder.change_update(|update| {
+            update.initial_deploy_az_update_strategy =
+                Some(InitialDeployAzUpdateStrategy::Parallel);
+        });
+    }
+    if let Some(features) = features(&plan) {
+        builder = builder.features(features);
+    }
+    let mut manifest = builder.build().map_err(AdapterError::misconfigured)?;
+    let place = |name: &str| ERRANDS.iter().position(|errand| *errand == name);
+    manifest
+        .instance_groups
+        .sort_by_key(|group| place(&group.name));
+
     let mut answer = GeneratedManifest::new(&manifest)?;
     answer.secrets = Some(redis.secrets);
-    answer.configs = Some(configs(parameters));
+    answer.configs = Some(configs(vm_extensions));
     Ok(answer)
 }
 
-/// The plan's update block, or one that is bolder with a new instance than with one in use.
-fn update(call: &GenerateManifest) -> Update {
-    const WATCH_TIME: &str = "30000-240000";
-    if let Some(update) = &call.plan.update {
-        return Update {
-            initial_deploy_az_update_strategy: Some(InitialDeployAzUpdateStrategy::Parallel),
-            ..Update::from(update)
-        };
+/// Redis, and the errands that run beside it.
+fn jobs(call: &GenerateManifest, plan: &PlanProperties, properties: Value) -> Vec<JobBuilder> {
+    let redis = JobBuilder::new(REDIS)
+        .provide("redis", ProvidedLink::shared())
+        .define_provider(CustomProviderDefinition::new(PROVIDER, "address"))
+        .properties(properties);
+    let mut jobs = vec![redis];
+    if plan.colocated_errand == Some(true) {
+        let errands = colocated(&call.plan.lifecycle_errands);
+        jobs.extend(errands.into_iter().map(JobBuilder::new));
     }
+    jobs
+}
+
+/// Errands that have instances, each once.
+fn colocated(errands: &LifecycleErrands) -> Vec<&str> {
+    let mut names = Vec::new();
+    for errand in errands.pre_delete.iter().chain(&errands.post_deploy) {
+        let name = errand.name.as_str();
+        if !errand.instances.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Extensions that a user brings are added to those of the plan; later they are only known from the manifest, which then
+/// stands in place of the plan.
+fn vm_extensions(
+    of_the_plan: Option<Vec<String>>,
+    brought: Option<&VmExtensionsConfig>,
+    previous: Option<&Deployed>,
+) -> Option<Vec<String>> {
+    let deployed = previous.map(|previous| {
+        let group = previous.instance_group();
+        group.and_then(|group| group.vm_extensions.clone())
+    });
+    let extensions = match (brought, deployed) {
+        (Some(config), _) => [&of_the_plan.unwrap_or_default()[..], &config.names].concat(),
+        (None, Some(deployed)) => return deployed,
+        (None, None) => return of_the_plan,
+    };
+    Some(extensions).filter(|extensions| !extensions.is_empty())
+}
+
+/// What makes an errand fail or take its time in tests of a platform.
+fn test_properties(errand: &str, plan: &PlanProperties) -> Option<FreeMap> {
+    let mut properties = FreeMap::new();
+    if plan.systest_errand_failure_override.as_deref() == Some(errand) {
+        properties.insert("systest-failure-override".to_owned(), true.into());
+    }
+    if let Some(seconds) = &plan.systest_errand_sleep {
+        properties.insert("systest-sleep".to_owned(), Value::Number(seconds.clone()));
+    }
+    (!properties.is_empty()).then(|| FreeMap::from_iter([(errand.to_owned(), properties.into())]))
+}
+
+/// For plans without an update block: bolder with a new instance than with one in use.
+fn default_update(call: &GenerateManifest) -> Update {
+    const WATCH_TIME: &str = "30000-240000";
     let at_once = if call.previous_manifest.is_some() {
         1
     } else {
@@ -100,28 +169,26 @@ fn update(call: &GenerateManifest) -> Update {
     }
 }
 
-fn variables() -> Vec<Variable> {
-    const LINK: &str = "redis-server-link";
+fn certificate() -> Variable {
     let wildcard = FreeMap::from_iter([("wildcard".to_owned(), true.into())]);
     let names = VariableConsumes {
         alternative_name: Some(VariableLink {
             properties: Some(wildcard),
-            ..VariableLink::from(LINK)
+            ..VariableLink::from(PROVIDER)
         }),
-        common_name: Some(VariableLink::from(LINK)),
+        common_name: Some(VariableLink::from(PROVIDER)),
         ..VariableConsumes::default()
     };
     let options = [
         ("is_ca".to_owned(), true.into()),
         ("common_name".to_owned(), json!("redis")),
     ];
-    let certificate = Variable {
+    Variable {
         update_mode: Some(UpdateMode::NoOverwrite),
         options: Some(FreeMap::from_iter(options)),
         consumes: Some(names),
         ..Variable::new("instance_certificate", "certificate")
-    };
-    vec![Variable::new("secret_pass", "password"), certificate]
+    }
 }
 
 fn features(plan: &PlanProperties) -> Option<Features> {
@@ -137,9 +204,8 @@ fn features(plan: &PlanProperties) -> Option<Features> {
     (features != Features::default()).then_some(features)
 }
 
-fn configs(parameters: Parameters) -> BTreeMap<String, String> {
-    parameters
-        .vm_extensions_config
+fn configs(config: Option<VmExtensionsConfig>) -> BTreeMap<String, String> {
+    config
         .map(|config| ("cloud".to_owned(), config.text))
         .into_iter()
         .collect()

@@ -1,175 +1,125 @@
-use odb_adapter_sdk::protocol::RequestParameters;
+use std::collections::BTreeSet;
+
+use odb_adapter_sdk::manifest::FreeMap;
+use odb_adapter_sdk::parameters::ParametersError;
+use odb_adapter_sdk::schemars::{self, JsonSchema};
 use odb_adapter_sdk::yaml;
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 /// What a user may choose at create and update.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
     /// How many clients may be connected at once.
+    #[schemars(range(min = 1))]
     pub(crate) maxclients: Option<u64>,
-    /// Value of the ODB-managed secret.
+    /// Value of the secret that the broker keeps for the instance.
     pub(crate) odb_managed_secret: Option<String>,
-    /// Path of a secret that is in CredHub already.
+    /// Path of a secret that is in the Director's CredHub already, as the Director reads it.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_./-]+$"))]
     pub(crate) credhub_secret_path: Option<String>,
-    /// Cloud config of this instance with VM extensions for it.
-    pub(crate) vm_extensions_config: Option<VmExtensionsConfig>,
+    /// Cloud config in YAML, with VM extensions for this instance.
+    pub(crate) vm_extensions_config: Option<String>,
 }
 
-/// A cloud config as text, and the VM extensions that it names.
+/// What a user may choose for a binding: anything, of which nothing is looked at.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct BindingParameters {}
+
+/// A cloud config of nothing but VM extensions, written anew, and the names of these.
 #[derive(Debug)]
 pub(crate) struct VmExtensionsConfig {
     pub(crate) text: String,
     pub(crate) names: Vec<String>,
 }
 
-/// Faults of the user's; their texts are for that user.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ParametersError {
-    #[error("unsupported parameter(s) for this service plan: {}", names.join(", "))]
-    Unsupported { names: Vec<String> },
-    #[error("parameter `{name}` must be {expected}")]
-    WrongType {
-        name: &'static str,
-        expected: &'static str,
-    },
-}
-
 impl Parameters {
-    pub(crate) fn of(request: &RequestParameters) -> Result<Self, ParametersError> {
-        let mut parameters = Self::default();
-        let mut unsupported = Vec::new();
-        for (name, value) in request.arbitrary() {
-            match name.as_str() {
-                "maxclients" => parameters.maxclients = Some(maxclients(&value)?),
-                "odb_managed_secret" => {
-                    parameters.odb_managed_secret = Some(text("odb_managed_secret", value)?);
-                }
-                "credhub_secret_path" => {
-                    parameters.credhub_secret_path = Some(text("credhub_secret_path", value)?);
-                }
-                "vm_extensions_config" => {
-                    parameters.vm_extensions_config = Some(VmExtensionsConfig::read(value)?);
-                }
-                _ => unsupported.push(name),
-            }
+    /// Nobody is given what brokers keep for others' instances. CredHub knows no upper and lower case.
+    pub(crate) fn check_secret_path(&self) -> Result<(), ParametersError> {
+        let path = self.credhub_secret_path.as_deref().unwrap_or_default();
+        let path = path.trim_start_matches('/').to_ascii_lowercase();
+        if path.starts_with("odb/") {
+            let expected = "a path that is not under `/odb/`, where brokers keep their secrets";
+            return Err(ParametersError::must_be("credhub_secret_path", expected));
         }
-        if unsupported.is_empty() {
-            return Ok(parameters);
-        }
-        unsupported.sort_unstable();
-        Err(ParametersError::Unsupported { names: unsupported })
+        Ok(())
     }
-}
 
-fn maxclients(value: &Value) -> Result<u64, ParametersError> {
-    value
-        .as_u64()
-        .filter(|&number| number > 0)
-        .ok_or(ParametersError::WrongType {
-            name: "maxclients",
-            expected: "a whole number of at least 1",
-        })
-}
-
-fn text(name: &'static str, value: Value) -> Result<String, ParametersError> {
-    match value {
-        Value::String(text) => Ok(text),
-        _ => Err(ParametersError::WrongType {
-            name,
-            expected: "a string",
-        }),
+    /// The cloud config, of which nothing is passed on that was not read.
+    pub(crate) fn vm_extensions(&self) -> Result<Option<VmExtensionsConfig>, ParametersError> {
+        let config = self.vm_extensions_config.as_deref();
+        config.map(VmExtensionsConfig::read).transpose()
     }
 }
 
 impl VmExtensionsConfig {
-    fn read(value: Value) -> Result<Self, ParametersError> {
-        #[derive(Deserialize)]
+    fn read(text: &str) -> Result<Self, ParametersError> {
+        #[derive(Deserialize, Serialize)]
+        #[serde(deny_unknown_fields)]
         struct CloudConfig {
-            #[serde(default)]
             vm_extensions: Vec<VmExtension>,
         }
-        #[derive(Deserialize)]
+        #[derive(Deserialize, Serialize)]
+        #[serde(deny_unknown_fields)]
         struct VmExtension {
             name: String,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            cloud_properties: Option<FreeMap>,
         }
-        const NAME: &str = "vm_extensions_config";
-        let text = text(NAME, value)?;
-        let config: CloudConfig =
-            yaml::from_str(&text).map_err(|_| ParametersError::WrongType {
-                name: NAME,
-                expected: "a cloud config in YAML",
-            })?;
-        let names = config
-            .vm_extensions
-            .into_iter()
-            .map(|extension| extension.name)
-            .collect();
+        let refused = || {
+            let expected = "a cloud config in YAML with VM extensions and nothing else";
+            ParametersError::must_be("vm_extensions_config", expected)
+        };
+        let config: CloudConfig = yaml::from_str(text).map_err(|_| refused())?;
+        let text = yaml::to_string(&config).map_err(|_| refused())?;
+        let extensions = config.vm_extensions.into_iter();
+        let names: Vec<_> = extensions.map(|extension| extension.name).collect();
+        let different: BTreeSet<_> = names.iter().collect();
+        let are_names = !names.is_empty()
+            && different.len() == names.len()
+            && names.iter().all(|name| !name.is_empty());
+        // The Director would put secrets of others in the place of references.
+        if !are_names || text.contains("((") {
+            return Err(refused());
+        }
         Ok(Self { text, names })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn parameters(arbitrary: &Value) -> Result<Parameters, ParametersError> {
-        let request = json!({ "parameters": arbitrary }).to_string();
-        Parameters::of(&RequestParameters::from_json(&request).unwrap())
-    }
-
-    #[test]
-    fn parameters_that_no_plan_has_are_listed_in_order() {
-        let error = parameters(&json!({"zeta": 1, "maxclients": 1, "alpha": 2})).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "unsupported parameter(s) for this service plan: alpha, zeta"
-        );
-    }
-
-    #[test]
-    fn a_parameter_of_the_wrong_type_is_named() {
-        for (arbitrary, message) in [
-            (
-                json!({"maxclients": "5"}),
-                "parameter `maxclients` must be a whole number of at least 1",
-            ),
-            (
-                json!({"maxclients": 1.5}),
-                "parameter `maxclients` must be a whole number of at least 1",
-            ),
-            (
-                json!({"maxclients": 0}),
-                "parameter `maxclients` must be a whole number of at least 1",
-            ),
-            (
-                json!({"odb_managed_secret": 1}),
-                "parameter `odb_managed_secret` must be a string",
-            ),
-            (
-                json!({"credhub_secret_path": null}),
-                "parameter `credhub_secret_path` must be a string",
-            ),
-            (
-                json!({"vm_extensions_config": "a: [b"}),
-                "parameter `vm_extensions_config` must be a cloud config in YAML",
-            ),
-            (
-                json!({"vm_extensions_config": "[]"}),
-                "parameter `vm_extensions_config` must be a cloud config in YAML",
-            ),
-        ] {
-            assert_eq!(parameters(&arbitrary).unwrap_err().to_string(), message);
-        }
-    }
 
     #[test]
     fn vm_extensions_are_known_by_name() {
-        let parameters =
-            parameters(&json!({"vm_extensions_config": "vm_extensions: [{name: a}, {name: b, cloud_properties: {}}]"}))
-                .unwrap();
-        assert_eq!(parameters.vm_extensions_config.unwrap().names, ["a", "b"]);
+        let text =
+            "vm_extensions: [{name: a}, {name: b, cloud_properties: {size: !!str 5, size: &s 6}}]";
+        let config = VmExtensionsConfig::read(text).unwrap();
+        assert_eq!(config.names, ["a", "b"]);
+        assert_eq!(
+            yaml::from_str::<yaml::Value>(&config.text).unwrap(),
+            serde_json::json!({"vm_extensions": [{"name": "a"}, {"name": "b", "cloud_properties": {"size": 6}}]})
+        );
+        assert!(!config.text.contains(['!', '&']), "{}", config.text);
+    }
+
+    #[test]
+    fn what_is_no_cloud_config_is_the_users_mistake() {
+        for text in [
+            "a: [b",
+            "[]",
+            "{}",
+            "vm_extensions: []",
+            "vm_extensions: [{}]",
+            "vm_extensions: [{name: \"\"}]",
+            "vm_extensions: [{name: a}, {name: a}]",
+            "vm_extensions: [{name: a, cloud_property: {}}]",
+            "{vm_extensions: [{name: a}], networks: []}",
+            "vm_extensions: [{name: a, cloud_properties: {b: \"\\x28(/c/d))\"}}]",
+        ] {
+            let error = VmExtensionsConfig::read(text).unwrap_err();
+            let told = "parameter `vm_extensions_config` must be a cloud config in YAML with VM extensions and nothing else";
+            assert_eq!(error.to_string(), told, "{text}");
+        }
     }
 }

@@ -1,23 +1,27 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use odb_adapter_sdk::manifest::FreeMap;
+use odb_adapter_sdk::first_of;
+use odb_adapter_sdk::manifest::{FreeMap, JobPropertyError};
 use odb_adapter_sdk::protocol::{GenerateManifest, Secrets, UaaClient};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::configuration::Configuration;
+use crate::deployed::Deployed;
 use crate::parameters::Parameters;
 use crate::plan_properties::PlanProperties;
-use crate::previous::Previous;
 
 /// The properties of job `redis-server`, and the secrets that they refer to by placeholder.
 pub(crate) struct RedisProperties {
-    pub(crate) properties: FreeMap,
+    pub(crate) properties: Value,
     pub(crate) secrets: FreeMap,
 }
 
 const MAXCLIENTS_DEFAULT: u64 = 10_000;
 const MANAGED_SECRET_NAME: &str = "odb_managed_secret";
 const MANAGED_SECRET_DEFAULT: &str = "HardcodedAdapterValue";
+/// What names of later values begin with.
+const NEW_MANAGED_SECRET_NAME: &str = "odb_managed_secret_";
 const PLAN_SECRET_NAME: &str = "plan_secret_key";
 
 impl RedisProperties {
@@ -27,29 +31,31 @@ impl RedisProperties {
         call: &GenerateManifest,
         plan: &PlanProperties,
         parameters: &Parameters,
-        previous: Option<&Previous>,
-    ) -> Self {
+        previous: Option<&Deployed>,
+    ) -> Result<Self, JobPropertyError> {
         let mut secrets = FreeMap::new();
-        // The broker stores it only if its placeholder is in the manifest.
-        let managed_secret = parameters
-            .odb_managed_secret
-            .as_deref()
-            .unwrap_or(MANAGED_SECRET_DEFAULT);
-        secrets.insert(MANAGED_SECRET_NAME.to_owned(), managed_secret.into());
-
+        let secrets_told = call.previous_secrets.as_ref();
         let mut redis = FreeMap::new();
         let mut set = |name: &str, value: Value| redis.insert(name.to_owned(), value);
         set(
             "persistence",
             if plan.persistence { "yes" } else { "no" }.into(),
         );
-        set("password", password(previous).into());
-        set("maxclients", maxclients(parameters, previous));
+        let password = password(previous);
+        set("password", password.as_str().into());
+        let mut maxclients = first_of(parameters.maxclients.map(Number::from));
+        if let Some(previous) = previous {
+            let property = previous.address("/redis/maxclients");
+            maxclients = maxclients.then_deployed(Some(&previous.manifest), property)?;
+        }
+        let maxclients = maxclients.or_default(MAXCLIENTS_DEFAULT.into());
+        set("maxclients", Value::Number(maxclients));
         set("generated_secret", "((secret_pass))".into());
-        set(
-            "odb_managed_secret",
-            managed_reference(configuration, parameters, previous).into(),
-        );
+        let managed =
+            ManagedSecret::new(configuration, parameters, &password, previous, secrets_told);
+        set("odb_managed_secret", managed.reference.into());
+        // The broker stores it only if its placeholder is in the manifest.
+        secrets.insert(managed.name, managed.value.into());
         set("ca_cert", "((instance_certificate.ca))".into());
         set("certificate", "((instance_certificate.certificate))".into());
         set("private_key", "((instance_certificate.private_key))".into());
@@ -59,104 +65,131 @@ impl RedisProperties {
         if configuration.secure_manifests_enabled
             && let Some(value) = &plan.plan_secret
         {
-            let reference = kept_plan_secret(value, previous, call.previous_secrets.as_ref())
-                .unwrap_or_else(|| new_plan_secret(value, &mut secrets));
+            let name = name_by_value(PLAN_SECRET_NAME, &password, value);
+            let kept = kept_plan_secret(call, value, &name, previous);
+            let reference = kept.unwrap_or_else(|| {
+                let reference = placeholder(&name);
+                secrets.insert(name, value.as_str().into());
+                reference
+            });
             set("plan_secret", reference.into());
         }
         if let Some(secret) = credhub_secret(parameters, previous) {
             set("secret", secret.into());
         }
-        let properties = FreeMap::from_iter([("redis".to_owned(), redis.into())]);
-        Self {
-            properties,
+        Ok(Self {
+            properties: json!({ "redis": redis }),
             secrets,
-        }
+        })
     }
 }
 
-fn password(previous: Option<&Previous>) -> String {
+fn password(previous: Option<&Deployed>) -> String {
     match previous.and_then(|previous| previous.text("password")) {
         Some(password) => password.to_owned(),
         None => STANDARD.encode(rand::random::<[u8; 20]>()),
     }
 }
 
-fn maxclients(parameters: &Parameters, previous: Option<&Previous>) -> Value {
-    match (
-        parameters.maxclients,
-        previous.and_then(|previous| previous.property("maxclients")),
-    ) {
-        (Some(chosen), _) => chosen.into(),
-        (None, Some(kept)) => kept.clone(),
-        (None, None) => MAXCLIENTS_DEFAULT.into(),
+/// The secret that a user may choose: what stands in the manifest, and what the broker is told.
+struct ManagedSecret {
+    reference: String,
+    name: String,
+    value: String,
+}
+
+impl ManagedSecret {
+    fn new(
+        configuration: &Configuration,
+        parameters: &Parameters,
+        password: &str,
+        previous: Option<&Deployed>,
+        secrets: Option<&Secrets>,
+    ) -> Self {
+        let deployed = previous.and_then(|previous| previous.text(MANAGED_SECRET_NAME));
+        let is_told = |reference, value: &str| {
+            secrets.and_then(|secrets| secrets.expose(reference)) == Some(value)
+        };
+        let value = parameters.odb_managed_secret.as_deref();
+        let name = match (value, deployed) {
+            (Some(value), Some(reference)) if !is_told(reference, value) => {
+                name_by_value(NEW_MANAGED_SECRET_NAME, password, value)
+            }
+            _ => MANAGED_SECRET_NAME.to_owned(),
+        };
+        let reference = match (value, deployed) {
+            (Some(value), Some(reference)) if is_told(reference, value) => reference.to_owned(),
+            (None, Some(reference)) if !configuration.ignore_odb_managed_secret_on_update => {
+                reference.to_owned()
+            }
+            _ => placeholder(&name),
+        };
+        Self {
+            reference,
+            name,
+            value: value.unwrap_or(MANAGED_SECRET_DEFAULT).to_owned(),
+        }
     }
 }
 
-fn managed_reference(
-    configuration: &Configuration,
-    parameters: &Parameters,
-    previous: Option<&Previous>,
-) -> String {
-    let is_kept = parameters.odb_managed_secret.is_none()
-        && !configuration.ignore_odb_managed_secret_on_update;
-    match previous.and_then(|previous| previous.text("odb_managed_secret")) {
-        Some(reference) if is_kept => reference.to_owned(),
-        _ => placeholder(MANAGED_SECRET_NAME),
-    }
-}
-
-/// The UAA client of the instance. Its secret arrives only when the client is new, so the stored one
-/// is kept; the whole client is kept when none arrives.
+/// The UAA client of the instance. Its secret arrives only when the client is new, so the stored one is kept; the whole
+/// client is kept when none arrives.
 fn service_instance_client(
     client: Option<&UaaClient>,
-    previous: Option<&Previous>,
+    previous: Option<&Deployed>,
 ) -> Option<Value> {
-    let kept = previous.and_then(|previous| previous.property("service_instance_client"));
-    let Some(client) = client else {
-        return kept.cloned();
-    };
-    let arrived = client.expose_secret();
-    let kept_secret = kept
-        .filter(|kept| kept.get("client_id").and_then(Value::as_str) == Some(&client.client_id))
-        .and_then(|kept| kept.get("client_secret")?.as_str());
-    let secret = if arrived.is_empty() {
-        kept_secret.unwrap_or_default()
-    } else {
-        arrived
-    };
-    Some(json!({
-        "client_id": client.client_id,
-        "client_secret": secret,
-        "name": client.name,
-        "scopes": client.scopes,
-        "resource_ids": client.resource_ids,
-        "authorities": client.authorities,
-        "authorized_grant_types": client.authorized_grant_types,
-    }))
+    const FIELDS: [&str; 7] = [
+        "client_id",
+        "client_secret",
+        "name",
+        "scopes",
+        "resource_ids",
+        "authorities",
+        "authorized_grant_types",
+    ];
+    let deployed = previous.and_then(|previous| previous.property("service_instance_client"));
+    let mut block = UaaClient::block(client, deployed)?;
+    if client.is_some()
+        && let Some(block) = block.as_object_mut()
+    {
+        block.retain(|field, _| FIELDS.contains(&field.as_str()));
+    }
+    Some(block)
 }
 
-/// The reference that is deployed, if its value has not changed. An upgrade is told no secrets and
-/// keeps what there is.
+/// The reference that is deployed, if its value has not changed. An upgrade is told no secrets: there the name tells, so
+/// the secret of an instance that the Go adapter deployed is stored anew at its first upgrade (there, at each). A search
+/// for pending changes that is not told this secret keeps it, for no upgrade would make it known.
 fn kept_plan_secret(
+    call: &GenerateManifest,
     value: &str,
-    previous: Option<&Previous>,
-    secrets: Option<&Secrets>,
+    name: &str,
+    previous: Option<&Deployed>,
 ) -> Option<String> {
     let reference = previous?.text("plan_secret")?;
-    let is_unchanged = secrets.is_none_or(|secrets| secrets.expose(reference) == Some(value));
+    let secrets = call.previous_secrets.as_ref();
+    let is_search_for_pending_changes = call.request_parameters.fields().is_empty();
+    let is_unchanged = match secrets.and_then(|secrets| secrets.expose(reference)) {
+        Some(told) => told == value,
+        None if is_search_for_pending_changes => true,
+        None => reference.ends_with(&format!("/{name}))")),
+    };
     is_unchanged.then(|| reference.to_owned())
 }
 
-/// A changed value gets a new name, so that a failed update leaves the old one as it was.
-fn new_plan_secret(value: &str, secrets: &mut FreeMap) -> String {
-    let [a, b, c] = rand::random::<[u8; 3]>();
-    let name = format!("{PLAN_SECRET_NAME}{a:02x}{b:02x}{c:02x}");
-    let reference = placeholder(&name);
-    secrets.insert(name, value.into());
-    reference
+/// A changed value gets a new name, so that a failed update leaves the old one as it was. The name follows from the value,
+/// so that an upgrade finds a plan changed or not, and from the password, which whoever knows the name does not know.
+fn name_by_value(start: &str, password: &str, value: &str) -> String {
+    let digest = Sha256::new()
+        .chain_update(password)
+        .chain_update([0])
+        .chain_update(value)
+        .finalize();
+    let [a, b, c] = [digest[0], digest[1], digest[2]];
+    format!("{start}{a:02x}{b:02x}{c:02x}")
 }
 
-fn credhub_secret(parameters: &Parameters, previous: Option<&Previous>) -> Option<String> {
+fn credhub_secret(parameters: &Parameters, previous: Option<&Deployed>) -> Option<String> {
     match &parameters.credhub_secret_path {
         Some(path) => Some(format!("(({path}))")),
         None => previous

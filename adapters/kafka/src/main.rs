@@ -1,0 +1,77 @@
+//! Service adapter that deploys Kafka with ZooKeeper, one cluster per service instance
+//! (`spec/contracts/adapter-protocol.md`, "Kafka").
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `plan_properties`, `parameters`, `topic_name` | what operators and users may choose |
+//! | `plan_schemas` | the same for catalogs |
+//! | `requirements` | what is refused, because it cannot work or would lose data |
+//! | `manifest` | the manifest |
+//! | `binding` | topics and credentials |
+//! | `topic_commands`, `child_process` | the programs that create and delete topics, and how they are run |
+
+mod binding;
+mod child_process;
+mod manifest;
+mod parameters;
+mod plan_properties;
+mod plan_schemas;
+mod requirements;
+mod topic_commands;
+mod topic_name;
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use odb_adapter_sdk::protocol::{
+    Binding, CreateBinding, DashboardUrl, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
+    GeneratePlanSchemas, GeneratedManifest, PlanSchemas,
+};
+use odb_adapter_sdk::{Adapter, AdapterError, run};
+
+use crate::topic_commands::TopicCommands;
+
+fn main() -> ExitCode {
+    run(&KafkaAdapter)
+}
+
+struct KafkaAdapter;
+
+impl Adapter for KafkaAdapter {
+    fn generate_manifest(&self, call: GenerateManifest) -> Result<GeneratedManifest, AdapterError> {
+        manifest::generate(&call)
+    }
+
+    fn create_binding(&self, call: CreateBinding) -> Result<Binding, AdapterError> {
+        binding::create(&TopicCommands::from_environment()?, call)
+    }
+
+    fn delete_binding(&self, call: DeleteBinding) -> Result<(), AdapterError> {
+        binding::delete(&TopicCommands::from_environment()?, call)
+    }
+
+    fn dashboard_url(&self, call: GenerateDashboardUrl) -> Result<DashboardUrl, AdapterError> {
+        Ok(DashboardUrl::new(format!(
+            "http://example_dashboard.com/{}",
+            call.instance_id
+        )))
+    }
+
+    fn generate_plan_schemas(
+        &self,
+        call: GeneratePlanSchemas,
+    ) -> Result<PlanSchemas, AdapterError> {
+        plan_schemas::generate(&call)
+    }
+}
+
+/// Tells the operator something that does not end the call. Where stderr is gone there is nobody to read it.
+fn note(message: &dyn Error) {
+    let cause = message.source().map(|cause| format!(": {cause}"));
+    let _ = writeln!(
+        std::io::stderr(),
+        "[kafka-service-adapter] {message}{}",
+        cause.unwrap_or_default()
+    );
+}

@@ -1,0 +1,130 @@
+use std::error::Error;
+use std::ops::RangeInclusive;
+
+use odb_adapter_sdk::manifest::{JobProperty, Manifest, ManifestBuilder, StemcellChoice, Update};
+use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest, MaxInFlight, Plan};
+use odb_adapter_sdk::{AdapterError, first_of};
+use serde::Deserialize;
+use serde_json::Map;
+
+use crate::note;
+use crate::parameters::InstanceParameters;
+use crate::plan_properties::PlanProperties;
+use crate::requirements;
+
+/// The instance group and the job of Kafka's brokers.
+pub(crate) const KAFKA: &str = "kafka_server";
+/// The instance group and the job of ZooKeeper.
+pub(crate) const ZOOKEEPER: &str = "zookeeper_server";
+/// The errand that writes and reads messages: its job, and its instance group if it is not colocated.
+const SMOKE_TESTS: &str = "smoke_tests";
+
+const AUTO_CREATE_TOPICS: JobProperty = of_kafka("/auto_create_topics");
+const DEFAULT_REPLICATION_FACTOR: JobProperty = of_kafka("/default_replication_factor");
+const NETWORK: JobProperty = of_kafka("/network");
+/// No job declares it: it shows tests of a platform what the plan says.
+const SERVICE_ADAPTER_FAILS: JobProperty = of_kafka("/service_adapter_fails");
+
+/// What parameters and plans may say, and what is taken back from a manifest.
+const REPLICATION_FACTORS: RangeInclusive<u32> = 1..=32_767;
+
+const fn of_kafka(pointer: &'static str) -> JobProperty<'static> {
+    JobProperty::new(KAFKA, KAFKA, pointer)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "instance group `{name}` of the plan is not deployed: there are `{KAFKA}`, `{ZOOKEEPER}` and `{SMOKE_TESTS}`"
+)]
+struct NotDeployed<'p> {
+    name: &'p str,
+}
+
+/// How many brokers keep a copy of a topic: whoever has chosen it, in the range of the parameter.
+#[derive(Deserialize)]
+#[serde(try_from = "u32")]
+struct ReplicationFactor(u32);
+
+#[derive(Debug, thiserror::Error)]
+#[error("a replication factor is from {} to {}", .0.start(), .0.end())]
+struct OutOfRange(RangeInclusive<u32>);
+
+impl TryFrom<u32> for ReplicationFactor {
+    type Error = OutOfRange;
+
+    fn try_from(factor: u32) -> Result<Self, OutOfRange> {
+        if REPLICATION_FACTORS.contains(&factor) {
+            Ok(Self(factor))
+        } else {
+            Err(OutOfRange(REPLICATION_FACTORS))
+        }
+    }
+}
+
+/// Answers `generate-manifest`.
+pub(crate) fn generate(call: &GenerateManifest) -> Result<GeneratedManifest, AdapterError> {
+    let parameters: InstanceParameters = call.request_parameters.parameters()?;
+    let plan: PlanProperties = call.plan.properties_as()?;
+    let previous = call.previous()?;
+    requirements::check(call, previous.as_ref())?;
+    note_unknown_groups(&call.plan);
+
+    let manifest = manifest(call, &parameters, &plan, previous.as_ref())
+        .map_err(AdapterError::misconfigured)?;
+    let mut answer = GeneratedManifest::new(&manifest)?;
+    answer.secrets = Some(Map::new());
+    Ok(answer)
+}
+
+fn manifest(
+    call: &GenerateManifest,
+    parameters: &InstanceParameters,
+    plan: &PlanProperties,
+    previous: Option<&Manifest>,
+) -> Result<Manifest, Box<dyn Error + Send + Sync>> {
+    let auto_create_topics = first_of(parameters.auto_create_topics)
+        .then_deployed(previous, AUTO_CREATE_TOPICS)?
+        .then_plan(plan.auto_create_topics)
+        .or_default(true);
+    let ReplicationFactor(default_replication_factor) =
+        first_of(parameters.default_replication_factor.map(ReplicationFactor))
+            .then_deployed(previous, DEFAULT_REPLICATION_FACTOR)?
+            .then_plan(plan.default_replication_factor.map(ReplicationFactor))
+            .or_default(ReplicationFactor(3));
+    let manifest = ManifestBuilder::new(call)
+        .stemcell("only-stemcell", StemcellChoice::First)
+        .instance_group(KAFKA, [KAFKA])
+        .instance_group(ZOOKEEPER, [ZOOKEEPER])
+        .errand_group(SMOKE_TESTS, [SMOKE_TESTS])
+        .colocate_errands()
+        .property(AUTO_CREATE_TOPICS, auto_create_topics)
+        .property(DEFAULT_REPLICATION_FACTOR, default_replication_factor)
+        .property(NETWORK, requirements::network(&call.plan)?)
+        .property(
+            SERVICE_ADAPTER_FAILS,
+            plan.service_adapter_fails.unwrap_or_default(),
+        )
+        .default_update(default_update())
+        .build()?;
+    Ok(manifest)
+}
+
+/// For plans without an update block: one broker shows that it works, then all others follow.
+fn default_update() -> Update {
+    const WATCH_TIME: &str = "30000-240000";
+    Update {
+        canaries: Some(1),
+        canary_watch_time: Some(WATCH_TIME.to_owned()),
+        update_watch_time: Some(WATCH_TIME.to_owned()),
+        max_in_flight: Some(MaxInFlight::Count(10)),
+        serial: Some(false),
+        ..Update::default()
+    }
+}
+
+fn note_unknown_groups(plan: &Plan) {
+    let names = plan.instance_groups.iter().map(|group| &group.name);
+    for name in names.filter(|name| ![KAFKA, ZOOKEEPER, SMOKE_TESTS].contains(&name.as_str())) {
+        note(&NotDeployed { name });
+    }
+}

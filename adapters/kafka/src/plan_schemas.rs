@@ -1,0 +1,40 @@
+use odb_adapter_sdk::protocol::{
+    GeneratePlanSchemas, ParametersSchema, PlanSchemas, ServiceBindingSchemas,
+    ServiceInstanceSchemas,
+};
+use odb_adapter_sdk::{AdapterError, json};
+
+use crate::parameters::{BindingParameters, InstanceParameters};
+use crate::plan_properties::PlanProperties;
+
+#[derive(Debug, thiserror::Error)]
+enum PlanSchemasError {
+    #[error("plan property `service_adapter_fails` is set")]
+    ToldToFail,
+    #[error("plan property `schema_to_return` is not JSON")]
+    NotJson(#[source] json::Error),
+}
+
+/// Answers `generate-plan-schemas`: what the parameters are read into, or what the plan wants to be told.
+pub(crate) fn generate(call: &GeneratePlanSchemas) -> Result<PlanSchemas, AdapterError> {
+    let properties: PlanProperties = call.plan.properties_as()?;
+    if properties.service_adapter_fails == Some(true) {
+        return Err(PlanSchemasError::ToldToFail.into());
+    }
+    let Some(text) = properties.schema_to_return else {
+        return Ok(PlanSchemas::of::<
+            InstanceParameters,
+            InstanceParameters,
+            BindingParameters,
+        >());
+    };
+    let schema = json::from_str(&text).map_err(PlanSchemasError::NotJson)?;
+    let schema = ParametersSchema::new(schema);
+    Ok(PlanSchemas {
+        service_instance: ServiceInstanceSchemas {
+            create: schema.clone(),
+            update: schema.clone(),
+        },
+        service_binding: ServiceBindingSchemas { create: schema },
+    })
+}

@@ -1,0 +1,166 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fmt};
+
+use crate::child_process::{self, ChildProcessError, Ended};
+use crate::topic_name::TopicName;
+
+/// Where the job `admin_tools` of the service release puts them on the broker's VM.
+const DEFAULT_CREATOR: &str = "/var/vcap/packages/topic_manager/topic_creator";
+const DEFAULT_DELETER: &str = "/var/vcap/packages/topic_manager/topic_deleter";
+
+const CREATOR_VARIABLE: &str = "TOPIC_CREATOR_COMMAND";
+const DELETER_VARIABLE: &str = "TOPIC_DELETER_COMMAND";
+
+/// Three of them in a row, which is the most that a binding takes, fit into what a platform waits.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(15);
+const LIMIT_VARIABLE: &str = "TOPIC_COMMAND_TIMEOUT_IN_SECONDS";
+
+/// A broker's request has no more than 55 s for the whole of the call.
+const LONGEST_LIMIT: u64 = 50;
+
+/// What the commands say on stderr when a topic is not as they want it.
+const EXISTS: &str = "kafka.common.TopicExistsException";
+
+/// How much of what a command said is told to the operator, in characters.
+const TOLD: usize = 1000;
+
+/// The programs that create and delete topics. Each is called with the addresses of ZooKeeper and the topic's name.
+#[derive(Debug)]
+pub(crate) struct TopicCommands {
+    creator: PathBuf,
+    deleter: PathBuf,
+    limit: Duration,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("environment variable `{LIMIT_VARIABLE}` must be a whole number from 1 to {LONGEST_LIMIT}")]
+pub(crate) struct InvalidLimit;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TopicError {
+    #[error("topic `{topic}` exists")]
+    Exists { topic: TopicName },
+    #[error("topic `{topic}` does not exist")]
+    NotFound { topic: TopicName },
+    #[error("could not {action} topic `{topic}`: `{}` ended with {status}; {said}", program.display())]
+    Failed {
+        action: Action,
+        topic: TopicName,
+        program: PathBuf,
+        status: std::process::ExitStatus,
+        said: String,
+    },
+    #[error("it is not known whether topic `{topic}` is there after an attempt to {action} it")]
+    Unknown {
+        action: Action,
+        topic: TopicName,
+        #[source]
+        source: ChildProcessError,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Action {
+    Create,
+    Delete,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Create => "create",
+            Self::Delete => "delete",
+        })
+    }
+}
+
+impl TopicCommands {
+    /// Those that the environment names, else those of the service release.
+    pub(crate) fn from_environment() -> Result<Self, InvalidLimit> {
+        let named = |value: Option<OsString>, default: &str| {
+            value
+                .filter(|value| !value.is_empty())
+                .map_or_else(|| PathBuf::from(default), PathBuf::from)
+        };
+        Ok(Self {
+            creator: named(env::var_os(CREATOR_VARIABLE), DEFAULT_CREATOR),
+            deleter: named(env::var_os(DELETER_VARIABLE), DEFAULT_DELETER),
+            limit: limit(env::var_os(LIMIT_VARIABLE))?,
+        })
+    }
+
+    pub(crate) fn create(&self, zookeeper: &str, topic: &TopicName) -> Result<(), TopicError> {
+        self.run(Action::Create, zookeeper, topic, |stderr| {
+            stderr.contains(EXISTS).then(|| TopicError::Exists {
+                topic: topic.clone(),
+            })
+        })
+    }
+
+    pub(crate) fn delete(&self, zookeeper: &str, topic: &TopicName) -> Result<(), TopicError> {
+        let missing = format!("Topic {topic} does not exist on ZK path");
+        self.run(Action::Delete, zookeeper, topic, |stderr| {
+            stderr.contains(&missing).then(|| TopicError::NotFound {
+                topic: topic.clone(),
+            })
+        })
+    }
+
+    fn run(
+        &self,
+        action: Action,
+        zookeeper: &str,
+        topic: &TopicName,
+        known_failure: impl FnOnce(&str) -> Option<TopicError>,
+    ) -> Result<(), TopicError> {
+        let program = match action {
+            Action::Create => &self.creator,
+            Action::Delete => &self.deleter,
+        };
+        let ended = child_process::run(program, &[zookeeper, topic.as_str()], self.limit).map_err(
+            |source| TopicError::Unknown {
+                action,
+                topic: topic.clone(),
+                source,
+            },
+        )?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        Err(
+            known_failure(&ended.stderr).unwrap_or_else(|| TopicError::Failed {
+                action,
+                topic: topic.clone(),
+                program: program.clone(),
+                status: ended.status,
+                said: said(&ended),
+            }),
+        )
+    }
+}
+
+fn limit(value: Option<OsString>) -> Result<Duration, InvalidLimit> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Ok(DEFAULT_LIMIT);
+    };
+    let seconds = value.to_str().and_then(|text| text.parse().ok());
+    seconds
+        .filter(|seconds| (1..=LONGEST_LIMIT).contains(seconds))
+        .map(Duration::from_secs)
+        .ok_or(InvalidLimit)
+}
+
+/// The end of what the command said, which is where the reason stands.
+fn said(ended: &Ended) -> String {
+    let texts = [ended.stdout.trim(), ended.stderr.trim()];
+    let text = texts.join("\n");
+    let text = text.trim();
+    if text.is_empty() {
+        return "it said nothing".to_owned();
+    }
+    let skipped = text.chars().count().saturating_sub(TOLD);
+    let end: String = text.chars().skip(skipped).collect();
+    format!("it said: {end}")
+}
