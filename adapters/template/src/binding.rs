@@ -1,0 +1,112 @@
+//! Answers `create-binding` and `delete-binding`.
+
+use odb_adapter_sdk::protocol::{Binding, CreateBinding, DeleteBinding};
+use odb_adapter_sdk::{AdapterError, json, yaml};
+use serde_json::{Map, Value};
+
+use crate::context::{self, BindingParts};
+use crate::folder::{BINDING, Folder, UNBINDING};
+use crate::near::NearNames;
+use crate::template::SecretFacts;
+use crate::{failure, needs, references, values};
+
+/// What a binding may have (`spec/contracts/adapter-protocol.md`, "stdout").
+const MEMBERS: [&str; 7] = [
+    "credentials",
+    "syslog_drain_url",
+    "route_service_url",
+    "backup_agent_url",
+    "endpoints",
+    "volume_mounts",
+    "metadata",
+];
+
+/// Why a rendered text is no answer. No message holds a value.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BindingError {
+    #[error("`{BINDING}` must render a JSON object")]
+    NotAnObject,
+    #[error("`{BINDING}` renders `{name}`, which a binding does not have; {near}")]
+    Unknown { name: String, near: NearNames },
+    #[error("`{BINDING}` renders no binding")]
+    Shape(#[source] json::Error),
+    #[error("`{UNBINDING}` is for refusing only and must render nothing")]
+    Unbinding,
+}
+
+pub(crate) fn create(folder: &Folder, call: &CreateBinding) -> Result<Binding, AdapterError> {
+    let user_message = folder.description.user_message.as_deref();
+    needs::parameters(&folder.schemas.bind, call.request_parameters.fields())?;
+    references::refuse(folder, &call.request_parameters)?;
+    let manifest: Value = yaml::from_str(call.manifest.as_str())?;
+    let context = prepared(
+        folder,
+        &BindingParts {
+            binding_id: &call.binding_id,
+            bosh_vms: &call.bosh_vms,
+            manifest: &manifest,
+            request: &call.request_parameters,
+            secrets: call.secrets.as_ref(),
+            dns_addresses: &call.dns_addresses,
+        },
+    )?;
+    let document = folder
+        .engine
+        .json(BINDING, &context)
+        .map_err(|error| failure::of_template(error, user_message))?;
+    let Some(Value::Object(members)) = document else {
+        return Err(BindingError::NotAnObject.into());
+    };
+    if let Some(name) = members
+        .keys()
+        .find(|name| !MEMBERS.contains(&name.as_str()))
+    {
+        return Err(BindingError::Unknown {
+            name: name.clone(),
+            near: NearNames::to(name, MEMBERS),
+        }
+        .into());
+    }
+    let text = Value::Object(members).to_string();
+    Ok(json::from_str(&text).map_err(BindingError::Shape)?)
+}
+
+/// Deletes nothing, as a template can reach nothing; it may refuse.
+pub(crate) fn delete(folder: &Folder, call: &DeleteBinding) -> Result<(), AdapterError> {
+    if !folder.engine.has(UNBINDING) {
+        return Ok(());
+    }
+    let user_message = folder.description.user_message.as_deref();
+    let manifest: Value = yaml::from_str(call.manifest.as_str())?;
+    let context = prepared(
+        folder,
+        &BindingParts {
+            binding_id: &call.binding_id,
+            bosh_vms: &call.bosh_vms,
+            manifest: &manifest,
+            request: &call.request_parameters,
+            secrets: call.secrets.as_ref(),
+            dns_addresses: &call.dns_addresses,
+        },
+    )?;
+    let rendered = folder
+        .engine
+        .value(UNBINDING, &context)
+        .map_err(|error| failure::of_template(error, user_message))?;
+    match rendered {
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(()),
+        _ => Err(BindingError::Unbinding.into()),
+    }
+}
+
+fn prepared(folder: &Folder, parts: &BindingParts<'_>) -> Result<Map<String, Value>, AdapterError> {
+    let context = context::of_binding(parts, &folder.settings, folder.engine.session.omit());
+    let places = values::secret_places(folder, &context)?;
+    let mut facts = folder.engine.session.facts();
+    facts.manifest = Some(parts.manifest.clone());
+    facts.secrets = SecretFacts::Values {
+        places,
+        resolved: parts.secrets.cloned(),
+    };
+    Ok(context)
+}

@@ -1,0 +1,50 @@
+use odb_adapter_sdk::AdapterError;
+
+use crate::template::{RenderError, Stop};
+
+/// What is wrong with plan, releases or stemcells: nothing that the platform user can mend, but the
+/// folder may have a sentence for that user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct DoesNotFit {
+    pub(crate) message: String,
+}
+
+impl DoesNotFit {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+        }
+    }
+
+    /// The error, with the folder's sentence for the user.
+    pub(crate) fn into_error(self, user_message: Option<&str>) -> AdapterError {
+        with_user_message(self.message, user_message)
+    }
+}
+
+/// The error that a template's failure is.
+pub(crate) fn of_template(error: RenderError, user_message: Option<&str>) -> AdapterError {
+    match error {
+        RenderError::Stopped(stop) => match stop {
+            Stop::Refused { message } => AdapterError::for_user(message),
+            Stop::Misconfigured { message, for_user } => {
+                with_user_message(message, for_user.as_deref())
+            }
+            Stop::WrongCall { message } => AdapterError::for_operator(message),
+            Stop::DoesNotFit { message } => with_user_message(message, user_message),
+            Stop::AppGuidRequired => AdapterError::app_guid_required(),
+            Stop::BindingExists => AdapterError::binding_exists(),
+            Stop::BindingNotFound => AdapterError::binding_not_found(),
+            Stop::Fault(fault) => AdapterError::for_operator(fault),
+        },
+        error => AdapterError::for_operator(error),
+    }
+}
+
+fn with_user_message(message: String, user_message: Option<&str>) -> AdapterError {
+    match user_message {
+        Some(for_user) => AdapterError::for_user(for_user).caused_by(message),
+        None => AdapterError::for_operator(message),
+    }
+}

@@ -1,0 +1,143 @@
+//! The names that each kind of template may use; `context` gives them their values.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::description::Description;
+use super::schema::Schema;
+use super::schemas::Schemas;
+use crate::template::{KnownNames, Shape, of_bindings, of_dashboards, of_manifests};
+
+/// In templates that a manifest is made of.
+pub(super) fn in_manifests(
+    description: &Description,
+    settings: &Map<String, Value>,
+    schemas: &Schemas,
+) -> KnownNames {
+    let parameters = schemas.create.shape().or(schemas.update.shape());
+    KnownNames {
+        values: Shape::of([
+            ("deployment_name", Shape::Open),
+            ("instance_id", Shape::Open),
+            ("releases", Shape::Open),
+            ("manifest_releases", Shape::Open),
+            ("stemcells", Shape::Open),
+            ("plan", plan(schemas)),
+            ("previous_plan", plan(schemas)),
+            ("previous_manifest", Shape::Open),
+            ("request", Shape::Open),
+            ("parameters", parameters),
+            ("context", Shape::Open),
+            ("previous_secrets", Shape::Open),
+            ("previous_configs", Shape::Open),
+            ("uaa_client", uaa_client()),
+            ("settings", Shape::of_names(settings.keys())),
+            ("values", Shape::of_names(description.values.keys())),
+            ("omit", Shape::Open),
+        ]),
+        functions: of_manifests(),
+    }
+}
+
+/// In the places where values and secrets are kept, which are looked up for manifests and bindings
+/// alike.
+pub(super) fn in_places(settings: &Map<String, Value>) -> KnownNames {
+    KnownNames {
+        values: Shape::of([
+            ("deployment_name", Shape::Open),
+            ("instance_id", Shape::Open),
+            ("settings", Shape::of_names(settings.keys())),
+        ]),
+        functions: BTreeSet::new(),
+    }
+}
+
+/// In templates for bindings.
+pub(super) fn in_bindings(settings: &Map<String, Value>, schemas: &Schemas) -> KnownNames {
+    KnownNames {
+        values: Shape::of([
+            ("binding_id", Shape::Open),
+            ("deployment_name", Shape::Open),
+            ("instance_id", Shape::Open),
+            ("bosh_vms", Shape::Open),
+            ("manifest", Shape::Open),
+            ("request", Shape::Open),
+            ("parameters", schemas.bind.shape()),
+            ("context", Shape::Open),
+            ("bind_resource", Shape::Open),
+            ("app_guid", Shape::Open),
+            ("secrets", Shape::Open),
+            ("dns_addresses", Shape::Open),
+            ("settings", Shape::of_names(settings.keys())),
+            ("omit", Shape::Open),
+        ]),
+        functions: of_bindings(),
+    }
+}
+
+/// In the template of a dashboard's address.
+pub(super) fn in_dashboards(settings: &Map<String, Value>, schemas: &Schemas) -> KnownNames {
+    KnownNames {
+        values: Shape::of([
+            ("instance_id", Shape::Open),
+            ("deployment_name", Shape::Open),
+            ("plan", plan(schemas)),
+            ("manifest", Shape::Open),
+            ("settings", Shape::of_names(settings.keys())),
+        ]),
+        functions: of_dashboards(),
+    }
+}
+
+/// In a template that others include: what any of them may use.
+pub(super) fn anywhere(known: [KnownNames; 3]) -> KnownNames {
+    let [first, second, third] = known;
+    let functions = [&second, &third]
+        .into_iter()
+        .flat_map(|known| &known.functions);
+    KnownNames {
+        functions: first.functions.iter().chain(functions).copied().collect(),
+        values: first.values.or(second.values).or(third.values),
+    }
+}
+
+fn plan(schemas: &Schemas) -> Shape {
+    let properties = schemas
+        .plan_properties
+        .as_ref()
+        .map_or(Shape::Open, Schema::shape);
+    Shape::of([
+        ("properties", properties),
+        ("instance_groups", Shape::Open),
+        (
+            "lifecycle_errands",
+            Shape::of_names(["post_deploy", "pre_delete"]),
+        ),
+        (
+            "update",
+            Shape::of_names([
+                "canaries",
+                "canary_watch_time",
+                "update_watch_time",
+                "max_in_flight",
+                "serial",
+                "initial_deploy_az_update_strategy",
+            ]),
+        ),
+    ])
+}
+
+fn uaa_client() -> Shape {
+    Shape::of_names([
+        "client_id",
+        "client_secret",
+        "name",
+        "scopes",
+        "resource_ids",
+        "authorities",
+        "authorized_grant_types",
+        "redirect_uri",
+        "allowpublic",
+    ])
+}

@@ -1,0 +1,276 @@
+//! The folder that an adapter is made of.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | here | reading all of it |
+//! | `description` | `adapter.yml` |
+//! | `settings` | what operators override |
+//! | `schema`, `schemas` | `schemas/*.json` |
+//! | `kept_values` | whether values of `adapter.yml` go with the schemas |
+//! | `known` | the names that its templates may use |
+//! | `whereabouts` | which folder it is |
+
+mod description;
+mod kept_values;
+mod known;
+mod schema;
+mod schemas;
+mod settings;
+mod whereabouts;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde_json::{Map, Value};
+
+pub(crate) use self::description::{
+    Description, Encoding, Generation, KeptValue, ReleaseNeed, SecretDescription, Storage,
+};
+pub(crate) use self::schema::Schema;
+pub(crate) use self::schemas::Schemas;
+pub(crate) use self::whereabouts::Whereabouts;
+
+use self::description::DescriptionError;
+use self::kept_values::KeptValueError;
+use self::schemas::SchemasError;
+use self::settings::SettingsError;
+use crate::near::NearNames;
+use crate::template::{Engine, KnownNames, Template, TemplateFault, TemplateKind};
+
+pub(crate) const DESCRIPTION: &str = "adapter.yml";
+pub(crate) const MANIFEST: &str = "manifest.yml.tera";
+pub(crate) const BINDING: &str = "binding.json.tera";
+pub(crate) const UNBINDING: &str = "unbinding.tera";
+pub(crate) const DASHBOARD: &str = "dashboard.tera";
+
+/// Types of BOSH configs, each with its template.
+const CONFIGS: [(&str, &str); 3] = [
+    ("cloud", "configs.cloud.yml.tera"),
+    ("cpi", "configs.cpi.yml.tera"),
+    ("runtime", "configs.runtime.yml.tera"),
+];
+
+/// A folder, read and checked.
+pub(crate) struct Folder {
+    pub(crate) description: Description,
+    pub(crate) settings: Map<String, Value>,
+    pub(crate) schemas: Schemas,
+    pub(crate) engine: Engine,
+}
+
+/// Why a folder is no adapter. No message holds a value.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FolderError {
+    #[error("could not read `{}`", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("`{}` is longer than {LONGEST_FILE} bytes", path.display())]
+    TooLong { path: PathBuf },
+    #[error("`{}` has no `{MANIFEST}`", folder.display())]
+    NoManifest { folder: PathBuf },
+    #[error("`{name}` is neither rendered nor included; {near}")]
+    Unused { name: String, near: NearNames },
+    #[error(
+        "`{DESCRIPTION}`: secrets `{first}` and `{second}` have one name for the broker; give one of them another `name`"
+    )]
+    EqualSecretNames { first: String, second: String },
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Schemas(#[from] SchemasError),
+    #[error("{DESCRIPTION}")]
+    KeptValue(#[from] KeptValueError),
+    #[error(transparent)]
+    Template(#[from] TemplateFault),
+}
+
+/// Longest file that is read, in bytes.
+const LONGEST_FILE: u64 = 1024 * 1024;
+
+/// How deep templates may lie in the folder.
+const DEEPEST: usize = 4;
+
+impl Folder {
+    /// Reads a folder and checks all of it, so that a fault is told whatever the call is.
+    pub(crate) fn load(folder: &Path) -> Result<Self, FolderError> {
+        let description = Description::read(&read(&folder.join(DESCRIPTION))?)?;
+        if let Some((first, second)) = description.equal_secret_names() {
+            return Err(FolderError::EqualSecretNames {
+                first: first.to_owned(),
+                second: second.to_owned(),
+            });
+        }
+        let settings = settings::load(&description.settings, description.settings_file.as_deref())?;
+        let schemas = Schemas::load(folder)?;
+        kept_values::check(&description, &schemas)?;
+
+        let manifests = known::in_manifests(&description, &settings, &schemas);
+        let bindings = known::in_bindings(&settings, &schemas);
+        let dashboards = known::in_dashboards(&settings, &schemas);
+        let shared = known::anywhere([manifests.clone(), bindings.clone(), dashboards.clone()]);
+
+        let mut templates = Vec::new();
+        for (name, text) in files(folder)? {
+            let known = match &*name {
+                MANIFEST => &manifests,
+                BINDING | UNBINDING => &bindings,
+                DASHBOARD => &dashboards,
+                name if CONFIGS.iter().any(|(_, config)| *config == name) => &manifests,
+                _ => &shared,
+            };
+            templates.push(Template {
+                name,
+                text,
+                known: known.clone(),
+                kind: TemplateKind::Text,
+            });
+        }
+        templates.extend(in_description(
+            &description,
+            &manifests,
+            &known::in_places(&settings),
+        ));
+        let engine = Engine::load(templates)?;
+        if !engine.has(MANIFEST) {
+            return Err(FolderError::NoManifest {
+                folder: folder.to_owned(),
+            });
+        }
+        let rendered: Vec<&str> = [MANIFEST, BINDING, UNBINDING, DASHBOARD]
+            .into_iter()
+            .chain(CONFIGS.map(|(_, config)| config))
+            .collect();
+        let unused = engine.unincluded().find(|name| {
+            let is_at_the_top = !name.contains('/') && !name.starts_with(DESCRIPTION);
+            is_at_the_top && !rendered.contains(name)
+        });
+        if let Some(name) = unused {
+            return Err(FolderError::Unused {
+                name: name.to_owned(),
+                near: NearNames::to(name, rendered),
+            });
+        }
+        Ok(Self {
+            description,
+            settings,
+            schemas,
+            engine,
+        })
+    }
+
+    /// The types of configs that the folder has templates of, each with its template.
+    pub(crate) fn configs(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let all = CONFIGS.into_iter();
+        all.filter(|(_, template)| self.engine.has(template))
+    }
+}
+
+/// The name of the template that stands in `adapter.yml` under a key.
+pub(crate) fn item(key: &str) -> String {
+    format!("{DESCRIPTION}, `{key}`")
+}
+
+/// The templates and expressions in `adapter.yml`.
+fn in_description(
+    description: &Description,
+    known: &KnownNames,
+    in_places: &KnownNames,
+) -> Vec<Template> {
+    let mut texts = BTreeMap::new();
+    let mut places = BTreeMap::new();
+    let mut expressions = BTreeMap::new();
+    for (number, group) in description.plan.instance_groups.iter().enumerate() {
+        texts.insert(format!("plan.instance_groups[{number}]"), group);
+    }
+    for (name, value) in &description.values {
+        for (number, place) in value.kept_at.0.iter().enumerate() {
+            places.insert(format!("values.{name}.kept_at[{number}]"), place);
+        }
+    }
+    for (name, secret) in &description.secrets {
+        for (number, place) in secret.kept_at.0.iter().enumerate() {
+            places.insert(format!("secrets.{name}.kept_at[{number}]"), place);
+        }
+        let members = [
+            ("when", &secret.when),
+            ("value", &secret.value),
+            ("initial", &secret.initial),
+            ("renew", &secret.renew),
+        ];
+        for (member, expression) in members {
+            if let Some(expression) = expression {
+                expressions.insert(format!("secrets.{name}.{member}"), expression);
+            }
+        }
+    }
+    for (name, label) in &description.labels {
+        if let Value::String(text) = label {
+            texts.insert(format!("labels.{name}"), text);
+        }
+    }
+    let template = |key: String, text: &String, known: &KnownNames, kind| Template {
+        name: item(&key),
+        text: text.clone(),
+        known: known.clone(),
+        kind,
+    };
+    let texts = texts
+        .into_iter()
+        .map(|(key, text)| template(key, text, known, TemplateKind::Text));
+    let places = places
+        .into_iter()
+        .map(|(key, text)| template(key, text, in_places, TemplateKind::Text));
+    let expressions = expressions
+        .into_iter()
+        .map(|(key, text)| template(key, text, known, TemplateKind::Expression));
+    texts.chain(places).chain(expressions).collect()
+}
+
+/// The templates of a folder, by their path in it.
+fn files(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![(folder.to_owned(), String::new(), 0)];
+    while let Some((folder, prefix, depth)) = folders.pop() {
+        let unreadable = |source| FolderError::Unreadable {
+            path: folder.clone(),
+            source,
+        };
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let path = entry.path();
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                // What editors and version control leave, perhaps links to nowhere.
+                continue;
+            }
+            if path.is_dir() {
+                if depth < DEEPEST {
+                    folders.push((path, format!("{name}/"), depth + 1));
+                }
+            } else if path.extension().is_some_and(|end| end == "tera") {
+                found.insert(name, read(&path)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn read(path: &Path) -> Result<String, FolderError> {
+    let unreadable = |source| FolderError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let length = fs::metadata(path).map_err(unreadable)?.len();
+    if length > LONGEST_FILE {
+        return Err(FolderError::TooLong {
+            path: path.to_owned(),
+        });
+    }
+    fs::read_to_string(path).map_err(unreadable)
+}

@@ -1,0 +1,124 @@
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use odb_adapter_sdk::yaml;
+use serde_json::{Map, Value};
+
+use crate::near::NearNames;
+use crate::template::kind;
+
+/// Names the file in which an operator overrides settings.
+const FILE_VARIABLE: &str = "SERVICE_ADAPTER_SETTINGS";
+
+/// Why the settings cannot be had. No message holds a value.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    #[error("could not read the settings `{}`", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("`{}` is not a valid configuration: it must be a map of settings", path.display())]
+    NotYaml {
+        path: PathBuf,
+        #[source]
+        source: yaml::Error,
+    },
+    #[error("`{}` is not a valid configuration: unknown setting `{name}`; {near}", path.display())]
+    Unknown {
+        path: PathBuf,
+        name: String,
+        near: NearNames,
+    },
+    #[error("`{}` is not a valid configuration: setting `{name}` must be {expected}", path.display())]
+    WrongType {
+        path: PathBuf,
+        name: String,
+        expected: &'static str,
+    },
+}
+
+/// The defaults of `adapter.yml` with what an operator overrides in a file: the one that the
+/// environment names, which must be there, or the one that the folder names, which may be missing.
+pub(super) fn load(
+    defaults: &Map<String, Value>,
+    file: Option<&Path>,
+) -> Result<Map<String, Value>, SettingsError> {
+    let named = env::var_os(FILE_VARIABLE).map(PathBuf::from);
+    let Some(path) = named.as_deref().or(file) else {
+        return Ok(defaults.clone());
+    };
+    match fs::read_to_string(path) {
+        Ok(text) => overridden(defaults, path, &text),
+        Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
+            Ok(defaults.clone())
+        }
+        Err(source) => Err(SettingsError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn overridden(
+    defaults: &Map<String, Value>,
+    path: &Path,
+    text: &str,
+) -> Result<Map<String, Value>, SettingsError> {
+    let chosen: Option<Map<String, Value>> =
+        yaml::from_str(text).map_err(|source| SettingsError::NotYaml {
+            path: path.to_owned(),
+            source,
+        })?;
+    let mut settings = defaults.clone();
+    for (name, value) in chosen.unwrap_or_default() {
+        let Some(default) = settings.get_mut(&name) else {
+            return Err(SettingsError::Unknown {
+                path: path.to_owned(),
+                near: NearNames::to(&name, defaults.keys()),
+                name,
+            });
+        };
+        // A default of null says nothing of the type.
+        let is_right = default.is_null() || kind(default) == kind(&value);
+        if !is_right {
+            return Err(SettingsError::WrongType {
+                path: path.to_owned(),
+                name,
+                expected: kind(default),
+            });
+        }
+        *default = value;
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_override_has_the_name_and_the_type_of_its_default() {
+        let Value::Object(defaults) = json!({"group": "redis", "secure": false}) else {
+            unreachable!("an object was written");
+        };
+        let read = |text: &str| overridden(&defaults, Path::new("s.yml"), text);
+        assert_eq!(read("secure: true").unwrap()["secure"], true);
+        assert_eq!(read("").unwrap(), defaults);
+        for (text, message) in [
+            (
+                "secured: true",
+                "unknown setting `secured`; there are `secure`, `group`",
+            ),
+            ("secure: hunter2", "setting `secure` must be a boolean"),
+            ("group: [hunter2]", "setting `group` must be a string"),
+            ("- a", "it must be a map of settings"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.ends_with(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+use std::borrow::Cow;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use odb_adapter_sdk::protocol::Subcommand;
+
+use super::DESCRIPTION;
+
+/// Names the folder, where the arguments do not.
+const FOLDER_VARIABLE: &str = "SERVICE_ADAPTER_FOLDER";
+
+/// Where the BOSH job of the adapter puts its folder.
+const DEFAULT_FOLDER: &str = "/var/vcap/jobs/template-service-adapter/config";
+
+/// Which folder is served, and what is left of the arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Whereabouts {
+    pub(crate) folder: PathBuf,
+    /// Those for the adapter: the subcommand and what follows it.
+    pub(crate) arguments: Vec<String>,
+}
+
+/// There is no folder.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no folder with an `{DESCRIPTION}`: name it by the first argument or by `{FOLDER_VARIABLE}`, put the executable beside it, or put it at `{DEFAULT_FOLDER}`"
+)]
+pub(crate) struct NoFolder;
+
+impl Whereabouts {
+    /// Looks at the arguments and the environment of this process.
+    pub(crate) fn find() -> Result<Self, NoFolder> {
+        let arguments: Vec<OsString> = env::args_os().collect();
+        let named = env::var_os(FOLDER_VARIABLE);
+        Self::of(&arguments, named.as_deref().map(Path::new)).ok_or(NoFolder)
+    }
+
+    /// The first argument if it is a folder or a file; the folder that the environment names; the
+    /// folder in which the program is called; the BOSH job's.
+    fn of(arguments: &[OsString], named: Option<&Path>) -> Option<Self> {
+        let program = arguments.first().map(Path::new);
+        let rest = arguments.get(1..).unwrap_or_default();
+        if let Some(folder) = rest.first().and_then(|first| folder_of(Path::new(first))) {
+            return Some(Self {
+                folder,
+                arguments: texts(&rest[1..]),
+            });
+        }
+        let beside = program
+            .and_then(Path::parent)
+            .filter(|folder| folder.join(DESCRIPTION).is_file());
+        let default = Some(Path::new(DEFAULT_FOLDER)).filter(|folder| folder.is_dir());
+        let folder = named.or(beside).or(default)?;
+        Some(Self {
+            folder: folder.to_owned(),
+            arguments: texts(rest),
+        })
+    }
+}
+
+/// The folder that an argument names: itself, or the one that its file is in. The name of a
+/// subcommand is never taken for a folder's.
+fn folder_of(argument: &Path) -> Option<PathBuf> {
+    let is_a_subcommand = argument
+        .to_str()
+        .is_some_and(|text| text.parse::<Subcommand>().is_ok());
+    if is_a_subcommand {
+        return None;
+    }
+    if argument.is_dir() {
+        return Some(argument.to_owned());
+    }
+    let parent = argument.parent().filter(|_| argument.is_file())?;
+    Some(if parent.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        parent.to_owned()
+    })
+}
+
+fn texts(arguments: &[OsString]) -> Vec<String> {
+    let texts = arguments.iter().map(|argument| argument.to_string_lossy());
+    texts.map(Cow::into_owned).collect()
+}

@@ -1,0 +1,67 @@
+//! Service adapter without code: a folder of templates and JSON Schemas
+//! (`docs/authors/templates.md`).
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `folder` | the folder: `adapter.yml`, settings, schemas, which folder it is |
+//! | `template` | templates, what they can call, and how values get into what they render |
+//! | `context` | the protocol's inputs under the names that templates know |
+//! | `adapter` | the subcommands |
+//! | `manifest`, `manifest_check`, `needs`, `values`, `secrets` | making a manifest |
+//! | `references` | what users may not bring |
+//! | `binding`, `dashboard` | what is asked of a deployed instance |
+//! | `path`, `version`, `near` | places in manifests, versions of releases, spellings |
+
+mod adapter;
+mod binding;
+mod context;
+mod dashboard;
+mod failure;
+mod folder;
+mod manifest;
+mod manifest_check;
+mod near;
+mod needs;
+mod path;
+mod references;
+mod secrets;
+mod template;
+mod values;
+mod version;
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use odb_adapter_sdk::runner::run_with_arguments;
+
+use crate::adapter::TemplateAdapter;
+use crate::folder::{Folder, Whereabouts};
+
+fn main() -> ExitCode {
+    let whereabouts = match Whereabouts::find() {
+        Ok(whereabouts) => whereabouts,
+        Err(error) => return failed(&error),
+    };
+    match Folder::load(&whereabouts.folder) {
+        Ok(folder) => run_with_arguments(&TemplateAdapter::new(folder), &whereabouts.arguments),
+        Err(error) => failed(&error),
+    }
+}
+
+/// Tells the operator, in one line, why there is no adapter.
+fn failed(error: &dyn Error) -> ExitCode {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    // Where stderr is gone there is nobody to read it.
+    let _ = writeln!(
+        std::io::stderr(),
+        "[template-service-adapter] {}",
+        text.replace('\n', " ")
+    );
+    ExitCode::FAILURE
+}

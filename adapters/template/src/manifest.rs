@@ -1,0 +1,175 @@
+//! Answers `generate-manifest`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use odb_adapter_sdk::manifest::Manifest;
+use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest, ManifestText};
+use odb_adapter_sdk::{AdapterError, json, yaml};
+use serde_json::{Map, Value};
+
+use crate::folder::{Folder, MANIFEST, Storage, item};
+use crate::manifest_check::{self, Made};
+use crate::secrets::{self, Before};
+use crate::template::SecretFacts;
+use crate::{context, failure, needs, references, values};
+
+/// Why a rendered manifest is none. No message holds a value.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotAManifest {
+    #[error("`{MANIFEST}` renders nothing")]
+    Nothing,
+    #[error("`{MANIFEST}` renders no BOSH manifest")]
+    Shape(#[source] json::Error),
+}
+
+pub(crate) fn generate(
+    folder: &Folder,
+    call: &GenerateManifest,
+) -> Result<GeneratedManifest, AdapterError> {
+    let user_message = folder.description.user_message.as_deref();
+    needs::plan_properties(folder, &call.plan.properties)?;
+    let schema = if call.previous_manifest.is_some() {
+        &folder.schemas.update
+    } else {
+        &folder.schemas.create
+    };
+    needs::parameters(schema, call.request_parameters.fields())?;
+    references::refuse(folder, &call.request_parameters)?;
+    let previous = Previous::of(call)?;
+    needs::deployment(
+        folder,
+        &call.service_deployment,
+        previous.as_ref().map(|previous| &previous.manifest),
+    )
+    .map_err(|error| error.into_error(user_message))?;
+
+    let previous_document = previous.as_ref().map(|previous| &previous.document);
+    let omit = folder.engine.session.omit();
+    let mut context = context::of_manifest(call, previous_document, &folder.settings, omit);
+    {
+        let mut facts = folder.engine.session.facts();
+        facts.deployment = Some(call.service_deployment.clone());
+        facts.plan = Some(call.plan.clone());
+        facts.previous_manifest = previous_document.cloned();
+    }
+    needs::instance_groups(folder, call, &context)?;
+    let values = values::decide(folder, &context, previous_document)?;
+    context.insert("values".to_owned(), Value::Object(values));
+    let places = values::secret_places(folder, &context)?;
+    let before = Before {
+        manifest: previous_document,
+        secrets: call.previous_secrets.as_ref(),
+    };
+    let decided = secrets::decide(folder, &context, &places, &before)?;
+    folder.engine.session.facts().secrets = SecretFacts::References(decided.references.clone());
+
+    let document = folder
+        .engine
+        .yaml(MANIFEST, &context)
+        .map_err(|error| failure::of_template(error, user_message))?
+        .ok_or(NotAManifest::Nothing)?;
+    let manifest: Manifest = serde_json::from_value(document.clone())
+        .map_err(|error| NotAManifest::Shape(error.into()))?;
+    let text = ManifestText::try_from(&manifest)?;
+    manifest_check::check(&Made {
+        call,
+        manifest: &manifest,
+        document: &document,
+        text: text.as_str(),
+        places: &places,
+        decided: &decided,
+    })?;
+    tell_unused_groups(call, &manifest);
+
+    let mut answer = GeneratedManifest::from_text(text);
+    let mut secrets = folder.description.secrets.values();
+    if secrets.any(|secret| secret.stored == Storage::OdbManaged) {
+        answer.secrets = Some(decided.entries);
+    }
+    answer.configs = configs(folder, &context)?;
+    answer.labels = labels(folder, &context)?;
+    let configs = answer.configs.iter().flatten();
+    let configs = configs.map(|(kind, text)| (format!("the {kind} config"), text.clone()));
+    let labels = answer.labels.iter();
+    let labels = labels.map(|(name, label)| (format!("label `{name}`"), label.to_string()));
+    manifest_check::without_placeholders(configs.chain(labels))?;
+    Ok(answer)
+}
+
+/// Tells the operator which instance groups are ordered in vain; a manifest may do without them.
+fn tell_unused_groups(call: &GenerateManifest, manifest: &Manifest) {
+    for group in &call.plan.instance_groups {
+        let name = &group.name;
+        if manifest.instance_groups.iter().all(|one| one.name != *name) {
+            // Where stderr is gone there is nobody to read it.
+            let _ = writeln!(
+                std::io::stderr(),
+                "[template-service-adapter] warning: the plan's instance group `{name}` is not in the manifest"
+            );
+        }
+    }
+}
+
+/// The manifest deployed last, in the model and as it stands.
+struct Previous {
+    manifest: Manifest,
+    document: Value,
+}
+
+impl Previous {
+    fn of(call: &GenerateManifest) -> Result<Option<Self>, yaml::Error> {
+        let Some(text) = &call.previous_manifest else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            manifest: text.parse()?,
+            document: yaml::from_str(text.as_str())?,
+        }))
+    }
+}
+
+/// The BOSH configs of the instance; nothing if the folder has no template for any.
+fn configs(
+    folder: &Folder,
+    context: &Map<String, Value>,
+) -> Result<Option<BTreeMap<String, String>>, AdapterError> {
+    let user_message = folder.description.user_message.as_deref();
+    let mut configs = BTreeMap::new();
+    let mut is_answered = false;
+    for (kind, template) in folder.configs() {
+        is_answered = true;
+        let rendered = folder
+            .engine
+            .yaml(template, context)
+            .map_err(|error| failure::of_template(error, user_message))?;
+        let text = match rendered {
+            None | Some(Value::Null) => continue,
+            // A config that somebody brings as a whole stays as it is.
+            Some(Value::String(text)) if text.trim().is_empty() => continue,
+            Some(Value::String(text)) => text,
+            Some(document) => yaml::to_string(&document)?,
+        };
+        configs.insert(kind.to_owned(), text);
+    }
+    Ok(is_answered.then_some(configs))
+}
+
+fn labels(
+    folder: &Folder,
+    context: &Map<String, Value>,
+) -> Result<Map<String, Value>, AdapterError> {
+    let user_message = folder.description.user_message.as_deref();
+    let mut labels = Map::new();
+    for (name, label) in &folder.description.labels {
+        let value = match label {
+            Value::String(_) => folder
+                .engine
+                .value(&item(&format!("labels.{name}")), context)
+                .map_err(|error| failure::of_template(error, user_message))?,
+            other => Some(other.clone()),
+        };
+        labels.extend(value.map(|value| (name.clone(), value)));
+    }
+    Ok(labels)
+}

@@ -1,0 +1,251 @@
+//! The filters of ours, beside those of the engine.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use odb_adapter_sdk::{json, yaml};
+use serde_json::Value;
+use tera::{Kwargs, State, Tera, TeraResult};
+
+use super::fault::TemplateFault;
+use super::session::{Session, Stop};
+use super::source::Source;
+use crate::near::NearNames;
+use crate::references::{self, may_refer};
+
+/// Takes the value of an expression out of the text; nothing is an error.
+pub(crate) const VALUE: &str = "__value";
+
+/// Takes the value of an expression out of the text; nothing is nothing.
+pub(crate) const VALUE_OR_NOTHING: &str = "__value_or_nothing";
+
+/// Most values that one call may put into texts.
+const MOST_VALUES: usize = 100_000;
+
+pub(super) fn register(
+    tera: &mut Tera,
+    session: &Arc<Session>,
+    sources: &Arc<BTreeMap<String, Source>>,
+) {
+    for (name, nothing) in [
+        (VALUE, Nothing::IsAFault),
+        (VALUE_OR_NOTHING, Nothing::IsFine),
+    ] {
+        let (session, sources) = (Arc::clone(session), Arc::clone(sources));
+        tera.register_filter(
+            name,
+            move |value: tera::Value, kwargs: Kwargs, state: &State<'_>| {
+                taken_out(&session, &sources, nothing, value, &kwargs, state)
+            },
+        );
+    }
+    let shared = Arc::clone(session);
+    tera.register_filter(
+        "json",
+        move |value: tera::Value, _: Kwargs, _: &State<'_>| {
+            Ok::<_, tera::Error>(tera::Value::from(json_value(&shared, &value)?.to_string()))
+        },
+    );
+    let shared = Arc::clone(session);
+    tera.register_filter(
+        "from_json",
+        move |text: &str, kwargs: Kwargs, _: &State<'_>| {
+            let outcome = json::from_str(text).map_err(|error| error.to_string());
+            parsed(&shared, "JSON", text, outcome, &kwargs)
+        },
+    );
+    let shared = Arc::clone(session);
+    tera.register_filter(
+        "from_yaml",
+        move |text: &str, kwargs: Kwargs, _: &State<'_>| {
+            let outcome = yaml::from_str(text).map_err(|error| error.to_string());
+            parsed(&shared, "YAML", text, outcome, &kwargs)
+        },
+    );
+    tera.register_filter("urlencode", |text: &str, _: Kwargs, _: &State<'_>| {
+        percent_encoded(text)
+    });
+}
+
+#[derive(Clone, Copy)]
+enum Nothing {
+    IsAFault,
+    IsFine,
+}
+
+fn taken_out(
+    session: &Session,
+    sources: &BTreeMap<String, Source>,
+    nothing: Nothing,
+    value: tera::Value,
+    kwargs: &Kwargs,
+    state: &State<'_>,
+) -> TeraResult<tera::Value> {
+    // To the engine whatever is no string is safe.
+    if value.is_string() && value.is_safe() {
+        return Ok(value);
+    }
+    let value = if value.is_undefined() {
+        match nothing {
+            Nothing::IsFine => None,
+            Nothing::IsAFault => {
+                let file = kwargs.must_get::<&str>("file")?;
+                let hole = kwargs.must_get::<usize>("hole")?;
+                return Err(session.stop(undefined(sources, file, hole, state)));
+            }
+        }
+    } else {
+        Some(json_value(session, &value)?)
+    };
+    let mut stand_ins = session.stand_ins();
+    if stand_ins.len() >= MOST_VALUES {
+        return Err(session.stop(Stop::Misconfigured {
+            message: format!("the templates put in more than {MOST_VALUES} values"),
+            for_user: None,
+        }));
+    }
+    Ok(tera::Value::safe_string(&stand_ins.put(value)))
+}
+
+/// A value as JSON. A text of `{% set %}…{% endset %}` may hold stand-ins, which become text.
+fn json_value(session: &Session, value: &tera::Value) -> TeraResult<Value> {
+    let fault = |message: String| {
+        session.stop(Stop::Misconfigured {
+            message,
+            for_user: None,
+        })
+    };
+    let value = serde_json::to_value(value)
+        .map_err(|_| fault("a number is too large for JSON".to_owned()))?;
+    match value {
+        Value::String(text) => {
+            let stand_ins = session.stand_ins();
+            if stand_ins.is_in(&text) {
+                let text = stand_ins.text(&text, str::to_owned);
+                text.map(Value::String)
+                    .map_err(|error| fault(error.to_string()))
+            } else {
+                Ok(Value::String(text))
+            }
+        }
+        other => Ok(other),
+    }
+}
+
+/// An expression without a value: says which name of it is not there, and what is.
+fn undefined(
+    sources: &BTreeMap<String, Source>,
+    file: &str,
+    hole: usize,
+    state: &State<'_>,
+) -> Stop {
+    let Some((source, (expression, offset))) = sources
+        .get(file)
+        .and_then(|source| Some((source, source.expression(hole)?)))
+    else {
+        return Stop::Misconfigured {
+            message: format!("`{file}`: an expression has no value"),
+            for_user: None,
+        };
+    };
+    let advice = "ask with `is defined` or give `default(value=…)` where it may be missing";
+    let missing = missing_name(expression, state);
+    let (at, message) = match missing {
+        Some(missing) if missing.parent.is_empty() => (
+            missing.at,
+            format!("`{}` has no value; {advice}", missing.name),
+        ),
+        Some(missing) => (
+            missing.at,
+            format!(
+                "`{}` is not in `{}`; {}; {advice}",
+                missing.name, missing.parent, missing.near
+            ),
+        ),
+        None => (0, format!("the expression has no value; {advice}")),
+    };
+    Stop::Fault(TemplateFault::new(source.place(offset + at), message))
+}
+
+struct Missing {
+    name: String,
+    parent: String,
+    /// Offset in the expression.
+    at: usize,
+    near: NearNames,
+}
+
+/// The first segment of a plain path that is not there.
+fn missing_name(expression: &str, state: &State<'_>) -> Option<Missing> {
+    let is_in_a_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    if !expression.chars().all(is_in_a_path) {
+        return None;
+    }
+    let mut value: Option<tera::Value> = None;
+    let mut at = 0;
+    for segment in expression.split('.') {
+        let next = match &value {
+            None => state.get::<tera::Value>(segment).ok()?,
+            Some(value) => value.get_from_path(segment).cloned(),
+        };
+        let Some(next) = next.filter(|next| !next.is_undefined()) else {
+            let members = value.as_ref().and_then(tera::Value::as_map);
+            let names = members
+                .into_iter()
+                .flat_map(|members| members.keys().map(ToString::to_string));
+            return Some(Missing {
+                name: segment.to_owned(),
+                parent: expression[..at].trim_end_matches('.').to_owned(),
+                at,
+                near: NearNames::to(segment, names),
+            });
+        };
+        value = Some(next);
+        at += segment.len() + 1;
+    }
+    None
+}
+
+fn parsed(
+    session: &Session,
+    format: &str,
+    text: &str,
+    outcome: Result<Value, String>,
+    kwargs: &Kwargs,
+) -> TeraResult<tera::Value> {
+    // Escapes must not bring in what users may not write.
+    let outcome = match outcome {
+        Ok(value) if may_refer(&value) && !text.contains(references::BEGIN) => {
+            Err("it holds an escaped `((`".to_owned())
+        }
+        outcome => outcome,
+    };
+    match (outcome, kwargs.get::<&str>("refuse")?) {
+        (Ok(value), _) => Ok(tera::Value::from_serializable(&value)),
+        (Err(_), Some(message)) => Err(session.stop(Stop::Refused {
+            message: message.to_owned(),
+        })),
+        (Err(error), None) => Err(session.stop(Stop::Misconfigured {
+            message: format!("a value is not valid {format}: {error}"),
+            for_user: None,
+        })),
+    }
+}
+
+/// As part of an address: everything but letters, digits and what is plain in host, port and path.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.extend(['%', hexadecimal(byte >> 4), hexadecimal(byte & 15)]),
+        }
+    }
+    encoded
+}
+
+fn hexadecimal(digit: u8) -> char {
+    char::from_digit(digit.into(), 16).map_or('0', |digit| digit.to_ascii_uppercase())
+}

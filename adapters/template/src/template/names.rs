@@ -1,0 +1,200 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fault::TemplateFault;
+use super::scan::{Name, NameKind};
+use super::source::Source;
+use crate::near::NearNames;
+
+/// What a value has inside, as far as it is known before there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Anything.
+    Open,
+    /// A map of these keys and no others, each of which may be missing.
+    Closed(BTreeMap<String, Shape>),
+}
+
+impl Shape {
+    /// A map of these keys with anything in them.
+    pub(crate) fn of_names(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::Closed(
+            names
+                .into_iter()
+                .map(|name| (name.into(), Self::Open))
+                .collect(),
+        )
+    }
+
+    /// A map of these members.
+    pub(crate) fn of<const N: usize>(members: [(&str, Shape); N]) -> Self {
+        Self::Closed(
+            members
+                .into_iter()
+                .map(|(name, shape)| (name.to_owned(), shape))
+                .collect(),
+        )
+    }
+
+    /// What fits one or the other.
+    #[must_use]
+    pub(crate) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Closed(mut members), Self::Closed(others)) => {
+                for (name, other) in others {
+                    let shape = match members.remove(&name) {
+                        Some(shape) => shape.or(other),
+                        None => other,
+                    };
+                    members.insert(name, shape);
+                }
+                Self::Closed(members)
+            }
+            _ => Self::Open,
+        }
+    }
+}
+
+/// The names that a template may use.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownNames {
+    /// Values, as the members of a map.
+    pub(crate) values: Shape,
+    pub(crate) functions: BTreeSet<&'static str>,
+}
+
+/// Filters of the engine that work on any text or value the same way everywhere, and ours.
+const FILTERS: [&str; 36] = [
+    "abs",
+    "capitalize",
+    "default",
+    "first",
+    "float",
+    "from_json",
+    "from_yaml",
+    "get",
+    "group_by",
+    "indent",
+    "int",
+    "join",
+    "json",
+    "keys",
+    "last",
+    "length",
+    "lower",
+    "nth",
+    "pairs",
+    "pluralize",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "sort",
+    "split",
+    "str",
+    "title",
+    "trim",
+    "trim_end",
+    "trim_start",
+    "truncate",
+    "unique",
+    "upper",
+    "urlencode",
+    "values",
+];
+
+const TESTS: [&str; 17] = [
+    "array",
+    "bool",
+    "containing",
+    "defined",
+    "divisible_by",
+    "ending_with",
+    "even",
+    "float",
+    "integer",
+    "iterable",
+    "map",
+    "none",
+    "number",
+    "odd",
+    "starting_with",
+    "string",
+    "undefined",
+];
+
+/// Finds the first name that is not known. `locals` are those that templates around this one may
+/// have given.
+pub(crate) fn check(
+    source: &Source,
+    known: &KnownNames,
+    locals: &BTreeSet<String>,
+) -> Result<(), TemplateFault> {
+    source
+        .scan
+        .names
+        .iter()
+        .find_map(|name| fault(source, name, known, locals))
+        .map_or(Ok(()), Err)
+}
+
+fn fault(
+    source: &Source,
+    name: &Name,
+    known: &KnownNames,
+    locals: &BTreeSet<String>,
+) -> Option<TemplateFault> {
+    let (first, offset) = name.segments.first()?;
+    let unknown = |what: &str, near: NearNames| {
+        Some(TemplateFault::new(
+            source.place(*offset),
+            format!("unknown {what} `{first}`; {near}"),
+        ))
+    };
+    match name.kind {
+        NameKind::Value => path_fault(source, name, &known.values, locals),
+        NameKind::Function if !known.functions.contains(&**first) => unknown(
+            "function",
+            NearNames::to(first, known.functions.iter().copied()),
+        ),
+        NameKind::Filter if !FILTERS.contains(&&**first) => {
+            unknown("filter", NearNames::to(first, FILTERS))
+        }
+        NameKind::Test if !TESTS.contains(&&**first) => {
+            unknown("test", NearNames::to(first, TESTS))
+        }
+        _ => None,
+    }
+}
+
+fn path_fault(
+    source: &Source,
+    name: &Name,
+    values: &Shape,
+    locals: &BTreeSet<String>,
+) -> Option<TemplateFault> {
+    let (root, _) = name.segments.first()?;
+    if locals.contains(root) || root == "loop" {
+        return None;
+    }
+    let mut shape = values;
+    let mut path = Vec::new();
+    for (segment, offset) in &name.segments {
+        let Shape::Closed(members) = shape else {
+            return None;
+        };
+        let Some(member) = members.get(segment) else {
+            let place = match &*path.join(".") {
+                "" => String::new(),
+                parent => format!(" in `{parent}`"),
+            };
+            let near = NearNames::to(segment, members.keys());
+            return Some(TemplateFault::new(
+                source.place(*offset),
+                format!("unknown name `{segment}`{place}; {near}"),
+            ));
+        };
+        path.push(segment.as_str());
+        shape = member;
+    }
+    None
+}

@@ -1,0 +1,120 @@
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use odb_adapter_sdk::protocol::{Plan, Secrets, ServiceDeployment};
+use serde_json::Value;
+
+use super::fault::TemplateFault;
+use super::source::Place;
+use super::stand_in::StandIns;
+use crate::path::ManifestPath;
+
+/// What filters and functions share with whoever renders: one call of the adapter.
+pub(crate) struct Session {
+    stand_ins: Mutex<StandIns>,
+    facts: Mutex<Facts>,
+    stop: Mutex<Option<Stop>>,
+}
+
+/// What functions answer from.
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) deployment: Option<ServiceDeployment>,
+    pub(crate) plan: Option<Plan>,
+    /// The manifest deployed last, when a new one is made.
+    pub(crate) previous_manifest: Option<Value>,
+    /// The manifest that is deployed, for bindings and dashboards.
+    pub(crate) manifest: Option<Value>,
+    pub(crate) secrets: SecretFacts,
+}
+
+/// What `secret(name=…)` answers from.
+#[derive(Default)]
+pub(crate) enum SecretFacts {
+    /// There are none here.
+    #[default]
+    Nowhere,
+    /// While a manifest is made: what stands in it for each; nothing for those that do not exist.
+    References(BTreeMap<String, Option<Value>>),
+    /// Once it is deployed: where each stands, and the values behind references.
+    Values {
+        places: BTreeMap<String, Vec<ManifestPath>>,
+        resolved: Option<Secrets>,
+    },
+}
+
+/// Why rendering stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The template refuses, with a text for the user.
+    Refused { message: String },
+    /// The template, or a function, finds something that the operator has to mend.
+    Misconfigured {
+        message: String,
+        for_user: Option<String>,
+    },
+    /// A filter or function cannot do what it is called for.
+    WrongCall { message: String },
+    /// What the service needs is not in the plan or the service deployment.
+    DoesNotFit { message: String },
+    /// The binding needs an application.
+    AppGuidRequired,
+    /// The binding exists.
+    BindingExists,
+    /// The binding does not exist.
+    BindingNotFound,
+    /// The template is wrong.
+    Fault(TemplateFault),
+}
+
+impl Stop {
+    /// With the place that it stopped at, where the reason does not tell it and the reader is to
+    /// look there.
+    pub(super) fn placed(self, place: Place) -> Self {
+        match self {
+            Self::WrongCall { message } => Self::Fault(TemplateFault::new(place, message)),
+            Self::DoesNotFit { message } => Self::DoesNotFit {
+                message: TemplateFault::new(place, message).to_string(),
+            },
+            other => other,
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn new() -> Self {
+        Self {
+            stand_ins: Mutex::new(StandIns::new()),
+            facts: Mutex::default(),
+            stop: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn stand_ins(&self) -> MutexGuard<'_, StandIns> {
+        locked(&self.stand_ins)
+    }
+
+    /// What `omit` is in this call.
+    pub(crate) fn omit(&self) -> String {
+        self.stand_ins().omit()
+    }
+
+    pub(crate) fn facts(&self) -> MutexGuard<'_, Facts> {
+        locked(&self.facts)
+    }
+
+    /// Notes why rendering stops; the first reason counts. The error is what makes the engine stop.
+    pub(crate) fn stop(&self, stop: Stop) -> tera::Error {
+        locked(&self.stop).get_or_insert(stop);
+        tera::Error::message("stopped")
+    }
+
+    pub(super) fn take_stop(&self) -> Option<Stop> {
+        locked(&self.stop).take()
+    }
+}
+
+/// What a panic left behind is as good as anything: the call fails all the same.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
