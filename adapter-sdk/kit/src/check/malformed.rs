@@ -1,0 +1,71 @@
+use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::orders::Ordered;
+use super::question::Question;
+use super::report::Area;
+use super::rules::{calls, streams};
+use super::session::{Manners, Session};
+use crate::process::ProcessCall;
+
+impl Session<'_> {
+    /// Asks for manifests and a binding with input that breaks the protocol. Whatever the adapter
+    /// makes of it, it must not be an answer, and users need not know.
+    pub(super) fn check_malformed(&mut self, ordered: &Ordered) {
+        if !self.asks_on_stdin() {
+            self.skip(Area::MalformedInput, "the adapter does not read stdin");
+            return;
+        }
+        self.begin(Area::MalformedInput);
+        let question = Question::generate(&self.order(&ordered.plan, &Map::new(), Value::Null));
+        let subcommand = Subcommand::GenerateManifest;
+        let of = |document: &str| ProcessCall::document(subcommand, document);
+        let inputs = [
+            ("an empty stdin", of("")),
+            (
+                "a document that is cut off",
+                of("{\"generate_manifest\": {"),
+            ),
+            ("a document that is no object", of("[]\n")),
+            ("a document without the section", of("{}\n")),
+            (
+                "an object in the place of a text",
+                question.on_stdin_with("plan", ordered.plan.document.clone()),
+            ),
+            (
+                "a plan that is no JSON",
+                question.on_stdin_with("plan", json!("{\"instance_groups\": [")),
+            ),
+        ];
+        for (what, call) in inputs {
+            self.check_malformed_input(subcommand, what, call);
+        }
+        let wants_bindings = self
+            .inputs
+            .bindings
+            .as_ref()
+            .is_none_or(|cases| !cases.is_empty());
+        if wants_bindings {
+            let subcommand = Subcommand::CreateBinding;
+            let call = ProcessCall::document(subcommand, "{\"create_binding\": {");
+            self.check_malformed_input(subcommand, "a binding that is cut off", call);
+        }
+    }
+
+    fn check_malformed_input(&mut self, subcommand: Subcommand, what: &str, call: ProcessCall) {
+        let Some(called) = self.call(Some(subcommand), what, call, Manners::Rough) else {
+            return;
+        };
+        if called.code == ExitCode::Success {
+            self.find(
+                &calls::MALFORMED_ACCEPTED,
+                what,
+                "it ends with 0",
+                Some(called.id),
+            );
+        } else if called.stdout.iter().any(|byte| !byte.is_ascii_whitespace()) {
+            let detail = self.user_text(called.id);
+            self.find(&streams::CALLER_FAULT_FOR_USER, "", detail, Some(called.id));
+        }
+    }
+}

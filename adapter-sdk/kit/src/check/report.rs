@@ -1,0 +1,161 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use odb_adapter_sdk::protocol::Subcommand;
+use serde::{Serialize, Serializer};
+
+use super::rules::{Rule, Severity};
+
+/// What a check has found. Prints as text for people; its JSON keeps its shape.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The adapter, as it was named.
+    pub adapter: PathBuf,
+    /// Whether there is no finding that is an error.
+    pub passed: bool,
+    /// How many findings are errors.
+    pub errors: usize,
+    /// How many findings are warnings.
+    pub warnings: usize,
+    /// How often the adapter was called.
+    pub calls: usize,
+    /// How long all calls together took.
+    #[serde(rename = "duration_in_milliseconds", serialize_with = "milliseconds")]
+    pub duration: Duration,
+    /// What was looked at, in order.
+    pub areas: Vec<AreaReport>,
+    /// What is wrong, errors first.
+    pub findings: Vec<Finding>,
+}
+
+/// One part of the check.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct AreaReport {
+    /// What was looked at.
+    pub name: Area,
+    /// How often the adapter was called for it.
+    pub calls: usize,
+    /// Why it was not looked at.
+    pub skipped: Option<String>,
+}
+
+/// The parts of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Area {
+    /// Orders without parameters, twice for each plan.
+    Orders,
+    /// Regenerated manifests: before updates, at updates and upgrades that change nothing.
+    Stability,
+    /// Both forms of the question, and documents with less and more in them.
+    Forms,
+    /// Input that breaks the protocol.
+    MalformedInput,
+    /// Subcommands that there are not.
+    Subcommands,
+    /// Parameters that users may choose.
+    Parameters,
+    /// Parameters that have to be refused.
+    RefusedParameters,
+    /// Changes of plan.
+    PlanChanges,
+    /// Bindings, and their deletion.
+    Bindings,
+    /// Dashboards.
+    Dashboard,
+    /// Plan schemas.
+    PlanSchemas,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The rule's id, such as `K-02`.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// In which part of the check it was found first.
+    pub area: Area,
+    /// What is wrong.
+    pub fault: &'static str,
+    /// Where and how, in this adapter. No secrets stand in it.
+    pub detail: String,
+    /// What the adapter said last on stderr, if it is a call that failed. No secrets stand in it.
+    pub stderr: Option<String>,
+    /// How often it was found.
+    pub times: usize,
+    /// Why it matters.
+    pub why: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+    /// Section of `spec/contracts/adapter-protocol.md`.
+    pub section: &'static str,
+    /// The call that showed it first.
+    pub call: Option<FindingCall>,
+}
+
+/// A call, and how to make it again.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct FindingCall {
+    /// What the adapter was asked for.
+    #[serde(serialize_with = "name")]
+    pub subcommand: Option<Subcommand>,
+    /// What the call stands for, such as `pending-changes check of plan small`.
+    pub purpose: String,
+    /// The command that makes it again, if its input was kept.
+    pub command: Option<String>,
+}
+
+impl Report {
+    /// Whether there is no finding that is an error.
+    pub fn is_clean(&self) -> bool {
+        self.passed
+    }
+
+    /// The ids of the errors, in order, each once.
+    pub fn error_ids(&self) -> Vec<&'static str> {
+        let errors = self.findings.iter();
+        let mut ids: Vec<_> = errors
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(|finding| finding.id)
+            .collect();
+        ids.dedup();
+        ids
+    }
+}
+
+impl Finding {
+    pub(super) fn of(rule: &'static Rule, area: Area, detail: String) -> Self {
+        Self {
+            id: rule.id,
+            severity: rule.severity,
+            area,
+            fault: rule.fault,
+            detail,
+            stderr: None,
+            times: 1,
+            why: rule.why,
+            remedy: rule.remedy,
+            section: rule.section,
+            call: None,
+        }
+    }
+}
+
+fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands fields over as they are"
+)]
+fn name<S: Serializer>(subcommand: &Option<Subcommand>, serializer: S) -> Result<S::Ok, S::Error> {
+    subcommand.map(Subcommand::name).serialize(serializer)
+}

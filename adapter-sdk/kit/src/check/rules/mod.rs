@@ -1,0 +1,78 @@
+//! What is held against adapters: one rule for each finding. `docs/authors/check.md` lists them all.
+//!
+//! | file | rules on |
+//! | --- | --- |
+//! | `process` | how the executable behaves as a process |
+//! | `streams` | what stands on stdout and stderr |
+//! | `calls` | subcommands, forms of the question, exit codes |
+//! | `manifest` | the manifest itself |
+//! | `stability` | regenerated manifests |
+//! | `secrets` | ODB-managed secrets, and values that have no business where they stand |
+//! | `parameters` | what users choose |
+//! | `bindings` | bindings and dashboards |
+//! | `schemas` | plan schemas |
+
+pub mod bindings;
+pub mod calls;
+pub mod manifest;
+pub mod parameters;
+pub mod process;
+pub mod schemas;
+pub mod secrets;
+pub mod stability;
+pub mod streams;
+
+use serde::Serialize;
+
+/// One thing that an adapter can do wrong. Two rules are the same if their ids are.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name in reports, such as `K-02`. Stays what it is for good.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub fault: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+    /// Section of `spec/contracts/adapter-protocol.md` that the rule comes from.
+    pub section: &'static str,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Works, but not well.
+    Warning,
+    /// Breaks the protocol, or the service.
+    Error,
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rule {}
+
+/// All rules, in the order of reports.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    [
+        process::ALL,
+        streams::ALL,
+        calls::ALL,
+        manifest::ALL,
+        stability::ALL,
+        secrets::ALL,
+        parameters::ALL,
+        bindings::ALL,
+        schemas::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}

@@ -1,0 +1,65 @@
+//! The command line of `odb-adapter`. What each subcommand takes stands with that subcommand.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, Error};
+use clap::{Parser, Subcommand};
+
+use crate::check::command::CheckArguments;
+use crate::new::NewArguments;
+use crate::run::RunArguments;
+
+/// Test kit for service adapters in any language.
+///
+/// Exit status: 0 all is well, 1 something is wrong with the adapter, 2 the command line or a file
+/// that it names means nothing.
+#[derive(Debug, Parser)]
+#[command(name = "odb-adapter", version, about)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What `odb-adapter` can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an adapter through the whole protocol and tell what is wrong with it.
+    Check(Box<CheckArguments>),
+    /// Begin an adapter in a new folder.
+    New(NewArguments),
+    /// Ask an adapter one thing, by hand.
+    Run(Box<RunArguments>),
+}
+
+impl Arguments {
+    /// Understands a command line, or says what is wrong with it and ends the process.
+    pub fn parse_or_exit(words: impl IntoIterator<Item = OsString>) -> Self {
+        let words: Vec<OsString> = words.into_iter().collect();
+        Self::try_parse_from(&words).unwrap_or_else(|error| with_tip(error, &words).exit())
+    }
+}
+
+/// `check` takes the adapter as an argument and `run` as an option, which is easily mixed up.
+fn with_tip(mut error: Error, words: &[OsString]) -> Error {
+    let words = words.get(1..).unwrap_or_default();
+    let [command, words @ ..] = words else {
+        return error;
+    };
+    let names_adapter = words
+        .iter()
+        .any(|word| word.to_string_lossy().starts_with("--adapter"));
+    let adapter = words.iter().find(|word| Path::new(word).exists());
+    if let (true, false, Some(adapter)) = (command == "run", names_adapter, adapter) {
+        let tip = format!(
+            "`run` takes the adapter as an option: odb-adapter run SUBCOMMAND --adapter {}",
+            Path::new(adapter).display()
+        );
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![tip.into()]),
+        );
+    }
+    error
+}

@@ -1,0 +1,179 @@
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Valid parameters of an order. What they choose has to survive updates and upgrades without them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterCase {
+    /// What the report calls it.
+    pub name: Option<String>,
+    /// The plan to order; the first one unless it is named.
+    pub plan: Option<String>,
+    /// Parameters of the order.
+    #[serde(default)]
+    pub create: Map<String, Value>,
+    /// What has to stand where in the manifest of the order.
+    #[serde(default)]
+    pub expect: Map<String, Value>,
+    /// Parameters of an update that follows.
+    pub update: Option<Map<String, Value>>,
+    /// What has to stand where in the manifest of that update.
+    #[serde(default)]
+    pub expect_after_update: Map<String, Value>,
+    /// Parameters whose values are secret: they must stand neither in manifests nor in logs.
+    #[serde(default)]
+    pub secrets: Vec<String>,
+}
+
+/// Parameters that have to be refused, with a text for the user.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedParameters {
+    /// The parameters.
+    pub parameters: Map<String, Value>,
+    /// The plan to order; the first one unless it is named.
+    pub plan: Option<String>,
+    /// Where they are refused.
+    #[serde(default)]
+    pub on: RefusedOn,
+    /// What the text for the user has to hold.
+    pub message: Option<String>,
+}
+
+/// Where parameters are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RefusedOn {
+    /// In orders.
+    Create,
+    /// In updates.
+    Update,
+    /// In both.
+    #[default]
+    Both,
+}
+
+/// What an adapter does with parameters that it does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnknownParameters {
+    /// It refuses them, by name.
+    #[default]
+    Refused,
+    /// It passes over them.
+    Ignored,
+}
+
+/// A change of plan.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanChange {
+    /// The plan that was ordered.
+    pub from: String,
+    /// The plan that is wanted.
+    pub to: String,
+    /// How it ends.
+    #[serde(default)]
+    pub outcome: PlanChangeOutcome,
+    /// What the text for the user has to hold, where it is refused.
+    pub message: Option<String>,
+}
+
+/// How a change of plan ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlanChangeOutcome {
+    /// With a manifest of the new plan.
+    #[default]
+    Accepted,
+    /// With a text for the user.
+    Refused,
+}
+
+/// A binding.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BindingCase {
+    /// What the report calls it.
+    pub name: Option<String>,
+    /// The plan of the instance; the first one unless it is named.
+    pub plan: Option<String>,
+    /// Parameters of the request.
+    #[serde(default)]
+    pub parameters: Map<String, Value>,
+    /// The application; empty for none.
+    #[serde(default = "application")]
+    pub app_guid: String,
+    /// Addresses by instance group; made up from the manifest unless they are given.
+    pub bosh_vms: Option<Map<String, Value>>,
+    /// DNS addresses by name.
+    #[serde(default)]
+    pub dns_addresses: Map<String, Value>,
+    /// How it ends.
+    #[serde(default)]
+    pub outcome: BindingOutcome,
+    /// Members that the credentials have to have.
+    #[serde(default)]
+    pub credentials: Vec<String>,
+    /// What the text for the user has to hold, where it is refused.
+    pub message: Option<String>,
+}
+
+impl Default for BindingCase {
+    fn default() -> Self {
+        Self {
+            name: None,
+            plan: None,
+            parameters: Map::new(),
+            app_guid: application(),
+            bosh_vms: None,
+            dns_addresses: Map::new(),
+            outcome: BindingOutcome::default(),
+            credentials: Vec::new(),
+            message: None,
+        }
+    }
+}
+
+fn application() -> String {
+    "0a1b2c3d-0000-4000-8000-00000000a000".to_owned()
+}
+
+/// How a binding ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BindingOutcome {
+    /// With credentials.
+    #[default]
+    Created,
+    /// With 49: there is one already.
+    Exists,
+    /// With 42: it needs an application.
+    AppGuidRequired,
+    /// With 1 and a text for the user.
+    Refused,
+}
+
+/// The deletion of a binding.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnbindingCase {
+    /// The binding's id.
+    pub binding_id: String,
+    /// Addresses by instance group; made up from the manifest unless they are given.
+    pub bosh_vms: Option<Map<String, Value>>,
+    /// How it ends.
+    #[serde(default)]
+    pub outcome: UnbindingOutcome,
+}
+
+/// How the deletion of a binding ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnbindingOutcome {
+    /// With 0.
+    #[default]
+    Removed,
+    /// With 41: there is none.
+    NotFound,
+}

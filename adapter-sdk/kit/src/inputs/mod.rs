@@ -1,0 +1,125 @@
+//! What an adapter is asked with: plans, parameters and the rest, from `adapter-check.yml` and from a
+//! broker's configuration.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `file` | `adapter-check.yml` as it may be written |
+//! | `broker_config` | what of `broker.yml` an adapter gets to see |
+//! | `plan` | a plan as a broker hands it over |
+//! | `cases` | parameters, plan changes and bindings to try |
+//! | `near` | where `adapter-check.yml` is looked for |
+//! | `read` | from files to [`Inputs`] |
+
+mod broker_config;
+mod cases;
+mod file;
+mod near;
+mod plan;
+mod read;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+pub use self::cases::{
+    BindingCase, BindingOutcome, ParameterCase, PlanChange, PlanChangeOutcome, RefusedOn,
+    RefusedParameters, UnbindingCase, UnbindingOutcome, UnknownParameters,
+};
+pub(crate) use self::near::near;
+pub use self::plan::NamedPlan;
+pub use self::read::{InputsError, Sources};
+
+/// Name of the file with the inputs: in the adapter's folder, beside the adapter or in one of the folders above it.
+pub const FILE_NAME: &str = "adapter-check.yml";
+
+/// What an adapter is asked with.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Inputs {
+    /// The file that these come from, if there is one.
+    pub file: Option<PathBuf>,
+    /// Releases to deploy with, as adapters get them.
+    pub releases: Value,
+    /// Stemcells to deploy with, as adapters get them.
+    pub stemcells: Value,
+    /// The plans; there is at least one.
+    pub plans: Vec<NamedPlan>,
+    /// Variables of the adapter's environment beside those that every broker hands on.
+    pub environment: BTreeMap<String, OsString>,
+    /// The forms that the adapter understands.
+    pub forms: Forms,
+    /// Whether the broker stores and resolves secrets.
+    pub secure_manifests: bool,
+    /// The time for each call.
+    pub deadline: Duration,
+    /// What the adapter does with parameters that it does not know.
+    pub unknown_parameters: UnknownParameters,
+    /// Parameters that take values of any type.
+    pub untyped_parameters: Vec<String>,
+    /// Places in manifests where generated values may stand in plain, as reports print them.
+    pub plain_secrets: Vec<String>,
+    /// Parameters that every order needs.
+    pub required_parameters: Map<String, Value>,
+    /// Valid parameters to try.
+    pub parameters: Vec<ParameterCase>,
+    /// Parameters that have to be refused.
+    pub refused_parameters: Vec<RefusedParameters>,
+    /// Changes of plan to try.
+    pub plan_changes: Vec<PlanChange>,
+    /// Bindings to try; `None` is one without parameters.
+    pub bindings: Option<Vec<BindingCase>>,
+    /// Deletions of bindings to try beside those of the bindings.
+    pub unbindings: Vec<UnbindingCase>,
+}
+
+/// How an adapter may be asked (`spec/contracts/adapter-protocol.md`, "The process").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forms {
+    /// One JSON document on stdin.
+    pub stdin: bool,
+    /// JSON and YAML in arguments.
+    pub arguments: bool,
+}
+
+/// One form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Form {
+    Stdin,
+    Arguments,
+}
+
+impl Inputs {
+    /// The plan of that name.
+    pub fn plan(&self, name: &str) -> Option<&NamedPlan> {
+        self.plans.iter().find(|plan| plan.name == name)
+    }
+
+    /// The plan that counts where none is named.
+    pub fn first_plan(&self) -> &NamedPlan {
+        self.plans.first().expect("inputs have at least one plan")
+    }
+
+    /// The service deployment of an instance, as adapters get it.
+    pub fn service_deployment(&self, instance_id: &str) -> Value {
+        json!({
+            "deployment_name": format!("service-instance_{instance_id}"),
+            "releases": self.releases,
+            "stemcells": self.stemcells,
+        })
+    }
+
+    /// Every set of parameters that is said to be valid for orders.
+    pub(crate) fn valid_parameters(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        let cases = self.parameters.iter();
+        cases.flat_map(|case| {
+            [Some(&case.create), case.update.as_ref()]
+                .into_iter()
+                .flatten()
+        })
+    }
+}

@@ -1,0 +1,55 @@
+use super::*;
+
+const DEPLOYMENT: &str = "service_deployment: {releases: [], stemcells: []}\n";
+const CATALOG: &str = "service_catalog:\n  plans:\n  - name: small\n    instance_groups: ";
+
+fn inputs_of_broker(groups: &str) -> Result<Inputs, InputsError> {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("broker.yml");
+    fs::write(&config, format!("{DEPLOYMENT}{CATALOG}{groups}\n")).unwrap();
+    let sources = Sources {
+        broker_config: Some(config),
+        ..Sources::default()
+    };
+    Inputs::of(&folder.path().join("adapter"), &sources)
+}
+
+/// YAML 1.1 takes `n` and `on` for booleans, and `1.10` for a number, where nobody asks for texts.
+#[test]
+fn names_that_look_like_something_else_are_texts_as_they_are_for_brokers() {
+    let group = "{name: y, vm_type: 1.10, instances: 1, networks: [n], azs: [on]}";
+    let inputs = inputs_of_broker(&format!("[{group}]")).unwrap();
+    let group = &inputs.first_plan().document["instance_groups"][0];
+    assert_eq!(group["networks"], serde_json::json!(["n"]));
+    assert_eq!(group["azs"], serde_json::json!(["on"]));
+    assert_eq!(group["name"], "y");
+    assert_eq!(group["vm_type"], "1.10");
+}
+
+#[test]
+fn a_plan_of_a_file_is_read_in_the_same_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.yml");
+    let group = "{name: a, vm_type: b, instances: 1, networks: [n], azs: [z1], x: 1}";
+    fs::write(&path, format!("instance_groups: [{group}]\ny: 2\n")).unwrap();
+    let plan = plan_of_file(&path).unwrap();
+    let group = &plan.document["instance_groups"][0];
+    assert_eq!(plan.name, "small");
+    assert_eq!(group["networks"], serde_json::json!(["n"]));
+    assert_eq!(group["x"], 1);
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_is_told_with_its_place() {
+    let group = "{name: a, vm_type: b, instances: many, networks: [c], azs: [d]}";
+    let error = inputs_of_broker(&format!("[{group}]")).unwrap_err();
+    let place = "service_catalog.plans[0].instance_groups[0].instances";
+    assert!(error.to_string().contains(place), "{error}");
+
+    let document = serde_json::json!({"instance_groups": [{"name": ["a"]}]});
+    let error = NamedPlan::of_document("small".to_owned(), document).unwrap_err();
+    assert!(
+        error.to_string().ends_with("at `instance_groups[0].name`"),
+        "{error}"
+    );
+}

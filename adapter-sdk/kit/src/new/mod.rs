@@ -1,0 +1,147 @@
+//! The beginning of an adapter: a folder that passes `odb-adapter check` and can be ordered from at once.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | here | what is made, and why it may not be |
+//! | `command` | the command line |
+//! | `name` | what an adapter may be called |
+//! | `sdk` | where an adapter in Rust finds the SDK |
+//! | `skeleton` | the files, which stand in `skeletons/` with their placeholders |
+
+mod command;
+mod name;
+mod sdk;
+mod skeleton;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+pub use command::{NewArguments, execute};
+pub use name::{AdapterName, NotAnAdapterName};
+pub use sdk::{NoSdk, Sdk};
+
+use skeleton::{File, Placeholders};
+
+/// What an adapter is written in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Language {
+    /// Rust, with this SDK.
+    Rust(Sdk),
+    /// Templates, served by `template-service-adapter`.
+    Templates,
+}
+
+/// An adapter to be begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAdapter {
+    folder: PathBuf,
+    name: AdapterName,
+    language: Language,
+}
+
+/// Why an adapter could not be begun.
+#[derive(Debug, thiserror::Error)]
+pub enum NewAdapterError {
+    /// The last part of the path is no name.
+    #[error("the folder cannot be that of an adapter")]
+    Name(#[source] NotAnAdapterName),
+    /// There is something already.
+    #[error("`{}` exists already; choose another name, or remove it first", .0.display())]
+    Exists(PathBuf),
+    /// The folder could not be made.
+    #[error("could not make the folder `{}`", folder.display())]
+    MakeFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// What was in the way.
+        #[source]
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("could not write `{}`", file.display())]
+    WriteFile {
+        /// The file.
+        file: PathBuf,
+        /// What was in the way.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl NewAdapter {
+    /// An adapter in a folder that does not exist yet and is called as the adapter is to be.
+    pub fn at(folder: &Path, language: Language) -> Result<Self, NewAdapterError> {
+        let name = folder
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        Ok(Self {
+            folder: folder.to_owned(),
+            name: name.parse().map_err(NewAdapterError::Name)?,
+            language,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &AdapterName {
+        &self.name
+    }
+
+    /// Makes the folder with all files. Whatever fails, nothing of it remains.
+    pub fn make(&self) -> Result<(), NewAdapterError> {
+        fs::create_dir(&self.folder).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => NewAdapterError::Exists(self.folder.clone()),
+            _ => NewAdapterError::MakeFolder {
+                folder: self.folder.clone(),
+                source,
+            },
+        })?;
+        self.fill().inspect_err(|_| {
+            // What the reader has to know is why it failed.
+            let _ = fs::remove_dir_all(&self.folder);
+        })
+    }
+
+    fn fill(&self) -> Result<(), NewAdapterError> {
+        let placeholders = Placeholders::new(&self.name, &self.language);
+        let of_the_language = match &self.language {
+            Language::Rust(_) => skeleton::RUST,
+            Language::Templates => skeleton::TEMPLATES,
+        };
+        for file in skeleton::SHARED.iter().chain(of_the_language) {
+            let path = self.folder.join(placeholders.fill(file.path));
+            write(&path, file, &placeholders.fill(file.text))
+                .map_err(|source| NewAdapterError::WriteFile { file: path, source })?;
+        }
+        self.take_the_lock_along()
+    }
+
+    /// An adapter is built with the versions of crates that its SDK is tested with.
+    fn take_the_lock_along(&self) -> Result<(), NewAdapterError> {
+        let Language::Rust(sdk) = &self.language else {
+            return Ok(());
+        };
+        let Some(lock) = sdk.lock() else {
+            return Ok(());
+        };
+        let file = self.folder.join("Cargo.lock");
+        match fs::copy(lock, &file) {
+            Ok(_) => Ok(()),
+            Err(source) => Err(NewAdapterError::WriteFile { file, source }),
+        }
+    }
+}
+
+fn write(path: &Path, file: &File, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(file.kind.mode())
+        .open(path)?
+        .write_all(text.as_bytes())
+}

@@ -1,0 +1,71 @@
+use std::fmt;
+use std::time::Duration;
+
+use odb_adapter_sdk::protocol::ExitCode;
+
+/// How a call ended, and what it said. What it said may hold secrets; formatting does not show it.
+#[derive(Clone)]
+pub struct Ended {
+    /// How the process ended.
+    pub end: End,
+    /// What it printed on stdout, up to the ceiling.
+    pub stdout: Vec<u8>,
+    /// What it printed on stderr, up to the ceiling; the rest is thrown away.
+    pub stderr: Vec<u8>,
+    /// From the start of the process to its end.
+    pub duration: Duration,
+    /// Processes that it left behind, which have been killed.
+    pub left_behind: usize,
+    /// Whether it closed its stdin before it had been given everything.
+    pub left_input_unread: bool,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this code.
+    Exited(ExitCode),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// By us, because it had not ended in time.
+    OutOfTime,
+    /// With more on stdout than an answer may have.
+    TooMuchOutput,
+}
+
+impl Ended {
+    /// Whether the process ended with 0.
+    pub fn is_success(&self) -> bool {
+        self.end == End::Exited(ExitCode::Success)
+    }
+
+    /// What it printed on stdout, as text.
+    pub fn stdout_text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// What it printed on stderr, as text.
+    pub fn stderr_text(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+}
+
+impl fmt::Debug for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ended")
+            .field("end", &self.end)
+            .field("duration", &self.duration)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "ended with exit code {}", code.code()),
+            Self::Signalled(signal) => write!(f, "was ended by signal {signal}"),
+            Self::OutOfTime => f.write_str("did not end in time and was killed"),
+            Self::TooMuchOutput => f.write_str("printed more than an answer may have"),
+        }
+    }
+}

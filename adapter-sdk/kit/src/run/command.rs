@@ -1,0 +1,212 @@
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use odb_adapter_sdk::protocol::Subcommand;
+
+use super::idle;
+use super::masking::Masking;
+use super::question::Question;
+use super::report::Report;
+use super::request::Operation;
+use crate::inputs::{Inputs, InputsError, Sources, near};
+use crate::process::{AdapterProcess, Program};
+
+/// What `odb-adapter run` takes.
+///
+/// What is not given comes from `adapter-check.yml` beside the adapter, or is made up.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// What the adapter is asked for, such as `generate-manifest`.
+    #[arg(value_name = "SUBCOMMAND", value_parser = subcommands())]
+    pub subcommand: Subcommand,
+    /// The adapter: an executable, or a folder of templates.
+    #[arg(long, value_name = "PATH")]
+    pub adapter: PathBuf,
+    /// Where service deployment, plans and environment stand. Else `adapter-check.yml` beside the adapter, or in a folder
+    /// above it.
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// A `broker.yml`, for service deployment and plans.
+    #[arg(long, value_name = "FILE")]
+    pub broker_config: Option<PathBuf>,
+    /// The service deployment.
+    #[arg(long, value_name = "FILE")]
+    pub service_deployment: Option<PathBuf>,
+
+    /// The plan: the name of one of the inputs, or a file (JSON or YAML). Else the first of the inputs.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "The question")]
+    pub plan: Option<String>,
+    /// The plan before an update. Else the same plan.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "The question")]
+    pub previous_plan: Option<String>,
+    /// The manifest that is deployed; asks for another one, and shows where the two differ.
+    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    pub previous_manifest: Option<PathBuf>,
+    /// What a manifest is wanted for. Else an order, or an update where there is a previous manifest.
+    #[arg(long, value_enum, help_heading = "The question")]
+    pub operation: Option<Operation>,
+    /// The parameters of the user, as JSON or in a file.
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    pub parameters: Option<String>,
+    /// The UAA client of the instance.
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    pub uaa_client: Option<String>,
+    /// The secrets by reference, which manifests hold or held. Else values that are made up.
+    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    pub secrets: Option<PathBuf>,
+    /// The manifest of the instance that is bound or has a dashboard. Else the adapter is asked for one first.
+    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    pub manifest: Option<PathBuf>,
+    /// The id of the service instance.
+    #[arg(
+        long,
+        value_name = "ID",
+        default_value = "by-hand",
+        help_heading = "The question"
+    )]
+    pub instance_id: String,
+    /// The id of the binding.
+    #[arg(
+        long,
+        value_name = "ID",
+        default_value = "binding-by-hand",
+        help_heading = "The question"
+    )]
+    pub binding_id: String,
+    /// The addresses of the VMs by instance group. Else some of 10.0.0.0/8 for each.
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    pub bosh_vms: Option<String>,
+    /// The DNS addresses by name.
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    pub dns_addresses: Option<String>,
+    /// Asks with this document on stdin, or, where it is a JSON list, with these arguments.
+    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    pub document: Option<PathBuf>,
+    /// Asks in arguments, as brokers with `use_stdin: false` do.
+    #[arg(long, help_heading = "The question")]
+    pub arguments: bool,
+
+    /// How long the adapter may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 55, value_parser = clap::value_parser!(u64).range(1..=55))]
+    pub deadline: u64,
+    /// Writes the manifest into a file as it would be deployed, for a later --previous-manifest or --manifest.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Shows secrets instead of numbers in their places.
+    #[arg(long)]
+    pub show_secrets: bool,
+    /// How the answer is shown.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// How an answer is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    Text,
+    /// For machines, as one JSON document.
+    Json,
+}
+
+/// Asks the adapter and shows what it answers.
+///
+/// Exit status: 0 it answered, 1 it did not, 2 it could not be asked.
+pub fn execute(arguments: &RunArguments) -> ExitCode {
+    match ask(arguments) {
+        Ok(report) => {
+            let text = match arguments.output {
+                Output::Text => report.to_string(),
+                Output::Json => report.to_json(),
+            };
+            // Who does not listen misses it.
+            let _ = io::stdout().lock().write_all(text.as_bytes());
+            if arguments.output == Output::Text {
+                let _ = io::stderr().lock().write_all(report.stderr().as_bytes());
+            }
+            ExitCode::from(u8::from(!report.is_an_answer()))
+        }
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "odb-adapter: {}", chain(error.as_ref()));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn subcommands() -> impl TypedValueParser<Value = Subcommand> {
+    let names = Subcommand::ALL.iter().map(|subcommand| subcommand.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Subcommand>())
+}
+
+fn ask(arguments: &RunArguments) -> Result<Report, Box<dyn Error>> {
+    // Without an adapter nobody wants to hear of inputs.
+    let program = Program::at(&arguments.adapter)?;
+    idle::refuse(arguments)?;
+    let inputs = inputs(arguments)?;
+    let mut adapter =
+        AdapterProcess::new(program).with_deadline(Duration::from_secs(arguments.deadline));
+    for (name, value) in inputs.iter().flat_map(|inputs| &inputs.environment) {
+        adapter = adapter.with_variable(name, value);
+    }
+    let question = Question::new(arguments, inputs.as_ref(), &adapter)?;
+    let ended = adapter.run(question.call())?;
+    let masking = if arguments.show_secrets {
+        Masking::Off
+    } else {
+        Masking::on()
+    };
+    let report = Report::new(&question, &ended, masking);
+    if let (Some(file), Some(manifest)) = (&arguments.save, report.deployable()) {
+        save(file, manifest)?;
+    }
+    Ok(report)
+}
+
+/// A document that was given needs no inputs, but the environment of those that there are.
+fn inputs(arguments: &RunArguments) -> Result<Option<Inputs>, InputsError> {
+    let plan_file = arguments.plan.as_ref().map(PathBuf::from);
+    let sources = Sources {
+        file: arguments
+            .inputs
+            .clone()
+            .or_else(|| near(&arguments.adapter)),
+        broker_config: arguments.broker_config.clone(),
+        plans: plan_file
+            .into_iter()
+            .filter(|file| file.is_file())
+            .collect(),
+        service_deployment: arguments.service_deployment.clone(),
+        deadline: None,
+    };
+    if arguments.document.is_some() && sources.file.is_none() {
+        return Ok(None);
+    }
+    Inputs::of(&arguments.adapter, &sources).map(Some)
+}
+
+/// For its owner alone, since manifests may hold passwords.
+fn save(file: &Path, manifest: &str) -> Result<(), Box<dyn Error>> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options
+        .open(file)
+        .and_then(|mut file| file.write_all(manifest.as_bytes()))
+        .map_err(|error| format!("could not write `{}`: {error}", file.display()).into())
+}
+
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

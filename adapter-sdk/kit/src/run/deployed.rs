@@ -1,0 +1,109 @@
+use std::collections::BTreeSet;
+
+use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText, Secrets};
+use serde_json::Value;
+
+use super::request::SERVICE_ID;
+
+/// A manifest as it is deployed, and the secrets that it refers to.
+pub(super) struct Deployed {
+    pub(super) manifest: ManifestText,
+    pub(super) secrets: Secrets,
+}
+
+impl Deployed {
+    /// What a broker with secure manifests makes of an answer: each secret is stored, and its place in CredHub stands where
+    /// the placeholder was (`spec/contracts/adapter-protocol.md`, "Secrets going out").
+    pub(super) fn of(generated: &GeneratedManifest, deployment: &str) -> Self {
+        let mut text = generated.manifest.as_str().to_owned();
+        let mut secrets = Secrets::default();
+        for (name, value) in generated.secrets.iter().flatten() {
+            let placeholder = format!("((odb_secret:{name}))");
+            if text.contains(&placeholder) {
+                let reference = format!("((/odb/{SERVICE_ID}/{deployment}/{name}))");
+                text = text.replace(&placeholder, &reference);
+                secrets.insert(reference, stored(value));
+            }
+        }
+        let manifest = ManifestText::from(text);
+        secrets_of_variables(&manifest, &mut secrets);
+        Self { manifest, secrets }
+    }
+
+    /// A manifest that is deployed already, with values made up for whatever it refers to.
+    pub(super) fn from_text(manifest: ManifestText) -> Self {
+        let mut secrets = Secrets::default();
+        secrets_of_variables(&manifest, &mut secrets);
+        Self { manifest, secrets }
+    }
+}
+
+/// What the Director would have generated, or somebody have put into CredHub.
+fn secrets_of_variables(manifest: &ManifestText, secrets: &mut Secrets) {
+    for reference in references(manifest.as_str()) {
+        if secrets.expose(reference).is_none() {
+            let name = reference.trim_start_matches("((").trim_end_matches("))");
+            secrets.insert(reference, format!("made-up value of {name}"));
+        }
+    }
+}
+
+/// Every shortest `((…))` of a text.
+fn references(text: &str) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("((") {
+        let Some(length) = rest[start..].find("))") else {
+            break;
+        };
+        let candidate = &rest[start..start + length + 2];
+        let innermost = candidate.rfind("((").unwrap_or(0);
+        found.insert(&candidate[innermost..]);
+        rest = &rest[start + length + 2..];
+    }
+    found
+}
+
+/// Texts as they are, anything else as JSON, as CredHub's readers get it.
+fn stored(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText};
+    use serde_json::{Map, json};
+
+    use super::{Deployed, references};
+
+    #[test]
+    fn a_placeholder_becomes_the_place_of_its_secret_and_the_rest_stays() {
+        let text = "a: ((odb_secret:pass))\nb: ((odb_secret:none))\nc: ((variable.ca))\n";
+        let mut generated = GeneratedManifest::from_text(ManifestText::from(text));
+        generated.secrets = Some(Map::from_iter([
+            ("pass".to_owned(), json!("hunter2")),
+            ("unused".to_owned(), json!("x")),
+        ]));
+
+        let deployed = Deployed::of(&generated, "service-instance_1");
+
+        let place = "((/odb/service-id/service-instance_1/pass))";
+        assert_eq!(
+            deployed.manifest.as_str(),
+            format!("a: {place}\nb: ((odb_secret:none))\nc: ((variable.ca))\n")
+        );
+        assert_eq!(deployed.secrets.expose(place), Some("hunter2"));
+        assert!(deployed.secrets.expose("((variable.ca))").is_some());
+        assert_eq!(deployed.secrets.references().count(), 3);
+    }
+
+    #[test]
+    fn references_are_the_shortest_there_are() {
+        let found: Vec<_> = references("x ((a)) (((b)) ((c ((d)) ((")
+            .into_iter()
+            .collect();
+        assert_eq!(found, ["((a))", "((b))", "((d))"]);
+    }
+}

@@ -1,0 +1,133 @@
+//! What people write on the command line and in files.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use odb_adapter_sdk::protocol::Subcommand;
+use odb_adapter_sdk::{json, yaml};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::process::StartError;
+
+/// Why there is no question.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoQuestion {
+    #[error("could not read `{}`", file.display())]
+    ReadFile {
+        file: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{what} cannot be read{}", hint(file.as_deref()))]
+    NotReadable {
+        what: String,
+        /// How a file is given, where one may be meant.
+        file: Option<String>,
+        #[source]
+        source: yaml::Error,
+    },
+    #[error("{what} is not as brokers hand it to adapters")]
+    NotTyped {
+        what: String,
+        #[source]
+        source: json::Error,
+    },
+    #[error("the parameters are not a JSON object{}", hint(file.as_deref()))]
+    NoParameters {
+        /// How a file is given, where one may be meant.
+        file: Option<String>,
+        #[source]
+        source: json::Error,
+    },
+    #[error(
+        "there is no plan `{name}`, neither a file nor in the inputs, which have {}",
+        listed(plans)
+    )]
+    NoSuchPlan { name: String, plans: Vec<String> },
+    #[error(
+        "there are no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs"
+    )]
+    NoInputs,
+    #[error(
+        "the document is not what `{subcommand}` is asked with in arguments: a JSON list of texts"
+    )]
+    NotArguments {
+        subcommand: Subcommand,
+        #[source]
+        source: json::Error,
+    },
+    #[error("could not ask for the manifest first")]
+    StartForManifest(#[source] StartError),
+    #[error(
+        "there is no manifest to go on with: asked for one, the adapter {why}; ask with `generate-manifest`, or give one with --manifest"
+    )]
+    NoManifest { why: String },
+}
+
+fn listed(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+fn hint(file: Option<&str>) -> String {
+    let hint = |file| format!("; a file is `{file}`");
+    file.map(hint).unwrap_or_default()
+}
+
+/// JSON or YAML, or the name of a file with it after an @.
+pub(super) fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, NoQuestion> {
+    yaml::from_str(&text_or_file(text)?).map_err(|source| NoQuestion::NotReadable {
+        what: what.to_owned(),
+        file: file_meant(text),
+        source,
+    })
+}
+
+/// How a file is given, where neither one nor a JSON object is. The text may be a secret unless it
+/// looks like the name of a file.
+pub(super) fn file_meant(text: &str) -> Option<String> {
+    if text.starts_with('@') || text.trim_start().starts_with('{') {
+        return None;
+    }
+    let path = Path::new(text);
+    let extension = path.extension().and_then(OsStr::to_str);
+    let is_a_name = path.is_file() || matches!(extension, Some("json" | "yml" | "yaml"));
+    Some(if is_a_name {
+        format!("@{text}")
+    } else {
+        "@FILE".to_owned()
+    })
+}
+
+/// YAML, of which JSON is a part.
+pub(super) fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, NoQuestion> {
+    yaml::from_str(text).map_err(|source| NoQuestion::NotReadable {
+        what: what.to_owned(),
+        file: None,
+        source,
+    })
+}
+
+pub(super) fn typed<T: DeserializeOwned>(what: &str, document: &Value) -> Result<T, NoQuestion> {
+    json::from_str(&document.to_string()).map_err(|source| NoQuestion::NotTyped {
+        what: what.to_owned(),
+        source,
+    })
+}
+
+pub(super) fn text_or_file(text: &str) -> Result<String, NoQuestion> {
+    match text.strip_prefix('@') {
+        Some(file) => read(Path::new(file)),
+        None => Ok(text.to_owned()),
+    }
+}
+
+pub(super) fn read(file: &Path) -> Result<String, NoQuestion> {
+    fs::read_to_string(file).map_err(|source| NoQuestion::ReadFile {
+        file: file.to_owned(),
+        source,
+    })
+}

@@ -1,0 +1,185 @@
+use odb_adapter_sdk::json;
+use odb_adapter_sdk::protocol::{
+    AdapterArguments, AdapterInput, Call, GeneratePlanSchemas, ManifestText, Secrets, Subcommand,
+};
+
+use super::answer::Form;
+use super::asking::Asking;
+use super::command::RunArguments;
+use super::given::{NoQuestion, read};
+use crate::inputs::Inputs;
+use crate::process::{AdapterProcess, ProcessCall};
+
+/// What an adapter is asked, ready to be put to it.
+pub(super) struct Question {
+    subcommand: Subcommand,
+    form: Form,
+    call: ProcessCall,
+    deployment: Option<String>,
+    previous_manifest: Option<ManifestText>,
+    secrets: Vec<String>,
+}
+
+impl Question {
+    /// The question of the command line. Where it needs a manifest that is not given, the adapter is asked for that first.
+    pub(super) fn new(
+        arguments: &RunArguments,
+        inputs: Option<&Inputs>,
+        adapter: &AdapterProcess,
+    ) -> Result<Self, NoQuestion> {
+        if let Some(file) = &arguments.document {
+            return Self::of_document(arguments.subcommand, &read(file)?);
+        }
+        let asking = Asking {
+            arguments,
+            inputs: inputs.ok_or(NoQuestion::NoInputs)?,
+            adapter,
+        };
+        let call = match arguments.subcommand {
+            Subcommand::GenerateManifest => {
+                Call::GenerateManifest(Box::new(asking.generate_manifest()?))
+            }
+            Subcommand::CreateBinding => Call::CreateBinding(Box::new(asking.create_binding()?)),
+            Subcommand::DeleteBinding => Call::DeleteBinding(Box::new(asking.delete_binding()?)),
+            Subcommand::DashboardUrl => Call::DashboardUrl(Box::new(asking.dashboard_url()?)),
+            Subcommand::GeneratePlanSchemas => {
+                Call::GeneratePlanSchemas(Box::new(GeneratePlanSchemas::new(asking.plan()?)))
+            }
+        };
+        let form = if arguments.arguments {
+            Form::Arguments
+        } else {
+            Form::Stdin
+        };
+        Ok(Self::of_call(&call, form))
+    }
+
+    /// How it is put to the adapter.
+    pub(super) fn call(&self) -> &ProcessCall {
+        &self.call
+    }
+
+    pub(super) fn subcommand(&self) -> Subcommand {
+        self.subcommand
+    }
+
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The name that a generated manifest must have; `None` where the document that was given does not tell.
+    pub(super) fn deployment(&self) -> Option<&str> {
+        self.deployment.as_deref()
+    }
+
+    pub(super) fn previous_manifest(&self) -> Option<&ManifestText> {
+        self.previous_manifest.as_ref()
+    }
+
+    /// Secrets that the question holds.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.secrets.iter().map(String::as_str)
+    }
+
+    fn of_call(call: &Call, form: Form) -> Self {
+        let subcommand = call.subcommand();
+        Self {
+            subcommand,
+            form,
+            call: match form {
+                Form::Stdin => ProcessCall::stdin(subcommand, &input(call)),
+                Form::Arguments => ProcessCall::arguments(subcommand, argv(call)),
+            },
+            ..Self::known_of(call)
+        }
+    }
+
+    /// A document that need not keep to the protocol; what can be understood of it is.
+    fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, NoQuestion> {
+        let (form, process, call) = if document.trim_start().starts_with('[') {
+            let list: Vec<String> = json::from_str(document)
+                .map_err(|source| NoQuestion::NotArguments { subcommand, source })?;
+            let call = Call::from_arguments(subcommand, &list).ok();
+            let argv = [subcommand.name().to_owned()].into_iter().chain(list);
+            (Form::Arguments, ProcessCall::of(argv.collect()), call)
+        } else {
+            let call = AdapterInput::read(document, subcommand).ok();
+            (
+                Form::Stdin,
+                ProcessCall::document(subcommand, document),
+                call,
+            )
+        };
+        let known = call.map_or_else(
+            || Self::nothing_known(subcommand),
+            |call| Self::known_of(&call),
+        );
+        Ok(Self {
+            form,
+            call: process,
+            ..known
+        })
+    }
+
+    fn known_of(call: &Call) -> Self {
+        let mut known = Self::nothing_known(call.subcommand());
+        match call {
+            Call::GenerateManifest(call) => {
+                known.deployment = Some(call.service_deployment.deployment_name.clone());
+                known.previous_manifest.clone_from(&call.previous_manifest);
+                known.secrets = exposed(call.previous_secrets.as_ref());
+                let client = call.uaa_client.as_ref();
+                known.secrets.extend(
+                    client
+                        .and_then(|client| serde_json::to_value(client).ok())
+                        .and_then(|client| Some(client.get("client_secret")?.as_str()?.to_owned())),
+                );
+            }
+            Call::CreateBinding(call) => known.secrets = exposed(call.secrets.as_ref()),
+            Call::DeleteBinding(call) => known.secrets = exposed(call.secrets.as_ref()),
+            Call::DashboardUrl(_) | Call::GeneratePlanSchemas(_) => {}
+        }
+        known
+    }
+
+    fn nothing_known(subcommand: Subcommand) -> Self {
+        Self {
+            subcommand,
+            form: Form::Stdin,
+            call: ProcessCall::of(Vec::new()),
+            deployment: None,
+            previous_manifest: None,
+            secrets: Vec::new(),
+        }
+    }
+}
+
+fn exposed(secrets: Option<&Secrets>) -> Vec<String> {
+    let Some(secrets) = secrets else {
+        return Vec::new();
+    };
+    secrets
+        .references()
+        .filter_map(|reference| secrets.expose(reference).map(str::to_owned))
+        .collect()
+}
+
+fn input(call: &Call) -> AdapterInput {
+    match call {
+        Call::GenerateManifest(call) => AdapterInput::generate_manifest(call),
+        Call::CreateBinding(call) => AdapterInput::create_binding(call),
+        Call::DeleteBinding(call) => AdapterInput::delete_binding(call),
+        Call::DashboardUrl(call) => AdapterInput::dashboard_url(call),
+        Call::GeneratePlanSchemas(call) => AdapterInput::generate_plan_schemas(call),
+    }
+}
+
+fn argv(call: &Call) -> AdapterArguments {
+    match call {
+        Call::GenerateManifest(call) => AdapterArguments::generate_manifest(call),
+        Call::CreateBinding(call) => AdapterArguments::create_binding(call),
+        Call::DeleteBinding(call) => AdapterArguments::delete_binding(call),
+        Call::DashboardUrl(call) => AdapterArguments::dashboard_url(call),
+        Call::GeneratePlanSchemas(call) => AdapterArguments::generate_plan_schemas(call),
+    }
+}

@@ -1,0 +1,109 @@
+use std::ops::Range;
+
+use super::secret_names::{is_reference, is_secret};
+
+/// Where a text holds what is likely to be a secret, in bytes. Where it is not clear how far one reaches, it reaches far.
+pub(super) fn secrets_in_text(text: &str) -> Vec<Range<usize>> {
+    let mut found = passwords_of_addresses(text);
+    found.extend(values_of_names(text));
+    found.retain(|range| !range.is_empty() && !is_reference(&text[range.clone()]));
+    found
+}
+
+/// `redis://:password@host`, `user:password@tcp(host)`. A password may hold `/` and `@`, though it should not.
+fn passwords_of_addresses(text: &str) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut found = Vec::new();
+    for word in text.split(|letter: char| letter.is_whitespace() || letter == '"') {
+        let scheme = word.find("://").map_or(0, |at| at + "://".len());
+        let user_info = word[scheme..].rsplit_once('@').map(|(before, _)| before);
+        if let Some((user, password)) = user_info.and_then(|text| text.split_once(':')) {
+            let begin = start + scheme + user.len() + ":".len();
+            found.push(begin..begin + password.len());
+        }
+        // What ends a word is of one byte or more.
+        start += word.len();
+        start += text[start..].chars().next().map_or(0, char::len_utf8);
+    }
+    found
+}
+
+/// `?password=x&…`, `password='x y'`, `"password": "x"`.
+fn values_of_names(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices(['=', ':']).filter_map(|(at, sign)| {
+        let before = &text[..at];
+        let after = &text[at + sign.len()..];
+        let unquoted = before.strip_suffix(['"', '\'']);
+        if sign == ":" && unquoted.is_none() {
+            return None;
+        }
+        let begin = if sign == ":" {
+            text.len() - after.trim_start().len()
+        } else {
+            at + sign.len()
+        };
+        is_secret(name_at_end(unquoted.unwrap_or(before))).then(|| value(text, begin))?
+    })
+}
+
+fn name_at_end(text: &str) -> &str {
+    let is_of_names = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    let name = text.trim_end_matches(is_of_names);
+    &text[name.len()..]
+}
+
+/// To the quote that ends it, or else to the next parameter or word.
+fn value(text: &str, begin: usize) -> Option<Range<usize>> {
+    let value = text.get(begin..)?;
+    if let Some(quote) = value
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '"' | '\''))
+    {
+        let inner = &value[1..];
+        let mut ends = inner.match_indices(quote).map(|(at, _)| at);
+        let end = ends
+            .find(|&at| !inner[..at].ends_with('\\'))
+            .unwrap_or(inner.len());
+        return Some(begin + 1..begin + 1 + end);
+    }
+    let end = value.find(|letter: char| letter.is_whitespace() || matches!(letter, '&' | '"'));
+    Some(begin..begin + end.unwrap_or(value.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::secrets_in_text;
+
+    #[track_caller]
+    fn holds(text: &str, secrets: &[&str]) {
+        let found = secrets_in_text(text);
+        let found: Vec<_> = found.into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, secrets, "{text}");
+    }
+
+    #[test]
+    fn passwords_of_addresses_are_found() {
+        holds("redis://:hunter2@10.0.0.1:6379", &["hunter2"]);
+        holds("postgres://u:pa/ss+word=@h:5432/db", &["pa/ss+word="]);
+        holds("postgres://u:p@ss@h", &["p@ss"]);
+        holds("u:hunter2@tcp(10.0.0.1:3306)/db", &["hunter2"]);
+        holds("ä\u{a0}\"amqp://u:ü@h\" and http://v:w@h", &["ü", "w"]);
+        holds("http://10.0.0.1:80/x and a@b", &[]);
+        holds("redis://:((password))@h", &[]);
+    }
+
+    #[test]
+    fn values_of_secret_names_are_found() {
+        holds(
+            "jdbc:mysql://h/db?user=u&password=hunter2&ssl=true",
+            &["hunter2"],
+        );
+        holds("host=h password='a b' dbname=d", &["a b"]);
+        holds("Server=h;Pwd=hunter2", &["hunter2"]);
+        holds(r#"said {"auth_token": "a\"b", "port":1}"#, &[r#"a\"b"#]);
+        holds("could not read the password: no such file", &[]);
+        holds("max_clients=5 password=", &[]);
+        holds("password=((password))", &[]);
+    }
+}
