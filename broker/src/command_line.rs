@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Schema,
 }
 
-#[derive(Debug, PartialEq, Eq, Args)]
+#[derive(Debug, PartialEq, Args)]
 pub(crate) struct Check {
     /// The configuration, `broker.yml`; `-` reads it from standard input.
     #[arg(long, value_name = "FILE")]
@@ -81,6 +81,11 @@ pub(crate) struct Check {
     /// Ask the neighbours, too: Director, Cloud Controller and whoever else is configured. Nothing is changed there.
     #[arg(long)]
     online: bool,
+    /// What is logged, to standard error: a level, or a list of `target=level`. Else nothing is.
+    ///
+    /// `on_demand_broker::adapter=info` shows what the adapter says on its standard error.
+    #[arg(long = "log", value_name = "FILTER")]
+    pub(crate) log_filter: Option<LogFilter>,
 }
 
 impl Check {

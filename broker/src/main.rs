@@ -21,7 +21,7 @@ use on_demand_broker::{
     config::{self, Config, LoadError},
     operations::Lifecycle,
     start_up::{self, Parts},
-    telemetry::{Chain, LogFilter, LogFormat, metrics, start_log},
+    telemetry::{Chain, LogFilter, LogFormat, LogStream, metrics, start_log},
 };
 use tokio::{
     runtime::Runtime,
@@ -49,12 +49,8 @@ fn main() -> ExitCode {
 }
 
 fn serve_until_told(config: &Path, filter: &LogFilter) -> ExitCode {
-    let format = if std::io::stdout().is_terminal() {
-        LogFormat::Text
-    } else {
-        LogFormat::Json
-    };
-    start_log(format, filter);
+    let format = log_format(&io::stdout());
+    start_log(LogStream::Stdout, format, filter);
     watch_for_strays();
     match load(config).and_then(serve) {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,8 +58,19 @@ fn serve_until_told(config: &Path, filter: &LogFilter) -> ExitCode {
     }
 }
 
-/// The log stays off: it would stand between the findings.
+fn log_format(stream: &impl IsTerminal) -> LogFormat {
+    if stream.is_terminal() {
+        LogFormat::Text
+    } else {
+        LogFormat::Json
+    }
+}
+
+/// Findings are all that is said, unless the log is asked for.
 fn check_and_report(request: &Check) -> ExitCode {
+    if let Some(filter) = &request.log_filter {
+        start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
+    }
     let file = if request.config == Path::new(STANDARD_INPUT) {
         Path::new("standard input")
     } else {

@@ -23,7 +23,10 @@ pub enum SchemasFault {
     )]
     NotImplemented,
     /// The adapter did not answer.
-    #[error("could not get the schemas of plan `{plan}` (`broker.enable_plan_schemas`)")]
+    #[error(
+        "could not get the schemas of plan `{plan}` (`broker.enable_plan_schemas`); `odb-adapter check` says what is wrong with \
+         an adapter"
+    )]
     NoAnswer {
         /// The plan's name.
         plan: String,
@@ -32,7 +35,10 @@ pub enum SchemasFault {
         source: AdapterFault,
     },
     /// One of them is none.
-    #[error("the adapter's schemas of plan `{plan}` cannot be used (`broker.enable_plan_schemas`)")]
+    #[error(
+        "the adapter's schemas of plan `{plan}` cannot be used (`broker.enable_plan_schemas`); `odb-adapter check` says what is \
+         wrong with an adapter"
+    )]
     Broken {
         /// The plan's name.
         plan: String,

@@ -1,10 +1,10 @@
-//! JSON lines on stdout; text where a person sits at a terminal.
+//! JSON lines; text where a person sits at a terminal.
 
 use std::{io, str::FromStr};
 
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
-    fmt,
+    fmt::{self, writer::BoxMakeWriter},
     layer::SubscriberExt,
     util::SubscriberInitExt,
 };
@@ -16,6 +16,15 @@ pub enum LogFormat {
     Json,
     /// Text for a person.
     Text,
+}
+
+/// Where the log goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStream {
+    /// Standard output, as of a broker that serves.
+    Stdout,
+    /// Standard error, where standard output is for something else.
+    Stderr,
 }
 
 /// What is logged: a level, or a list of `target=level` with at most one level for the rest.
@@ -55,7 +64,11 @@ impl FromStr for LogFilter {
 }
 
 /// Starts logging for the whole process. Called a second time it changes nothing.
-pub fn start_log(format: LogFormat, filter: &LogFilter) {
+pub fn start_log(stream: LogStream, format: LogFormat, filter: &LogFilter) {
+    let writer = match stream {
+        LogStream::Stdout => BoxMakeWriter::new(io::stdout),
+        LogStream::Stderr => BoxMakeWriter::new(io::stderr),
+    };
     let registry = tracing_subscriber::registry().with(filter.0.clone());
     let started = match format {
         LogFormat::Json => registry
@@ -65,12 +78,10 @@ pub fn start_log(format: LogFormat, filter: &LogFilter) {
                     .flatten_event(true)
                     .with_current_span(false)
                     .with_span_list(true)
-                    .with_writer(io::stdout),
+                    .with_writer(writer),
             )
             .try_init(),
-        LogFormat::Text => registry
-            .with(fmt::layer().with_writer(io::stdout))
-            .try_init(),
+        LogFormat::Text => registry.with(fmt::layer().with_writer(writer)).try_init(),
     };
     // Only tests start a log twice; the first one stays.
     drop(started);

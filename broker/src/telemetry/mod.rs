@@ -7,7 +7,7 @@ mod redaction;
 mod usage;
 
 pub use chain::Chain;
-pub use log::{InvalidLogFilter, LogFilter, LogFormat, start_log};
+pub use log::{InvalidLogFilter, LogFilter, LogFormat, LogStream, start_log};
 pub use metrics::metrics;
 pub use redaction::{Redaction, redact};
 pub use usage::{Usage, UsageEvent};

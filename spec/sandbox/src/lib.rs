@@ -13,6 +13,7 @@
 //! | [`foundation`] | all of it together: configuration, start, `foundation.json`, stop |
 //! | [`fleet`] | thousands of instances that nobody ordered |
 //! | [`cf`] | a client for people: what the cf command line does with services |
+//! | [`workshop`] | a broker beside it, for authors of adapters |
 //! | [`commands`] | what else people do with a foundation that runs |
 
 pub mod calls;
@@ -33,3 +34,4 @@ pub mod net;
 pub mod serve;
 pub mod store;
 pub mod uaa;
+pub mod workshop;

@@ -8,10 +8,11 @@ use odb_sandbox::{
     cf,
     commands::{CallsArgs, EnvArgs, FaultArgs, ResetArgs, SeedArgs},
     cpi::Processes,
-    foundation::{Foundation, FoundationSettings, Persistence, UpOptions, wipe},
+    foundation::{BuiltInJobs, Foundation, FoundationSettings, Persistence, UpOptions, wipe},
     net::NetAddress,
+    workshop::{TiedArgs, Workshop, WorkshopArgs, WorkshopOptions},
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// A foundation on one machine: Director, UAA and Cloud Controller with real processes.
@@ -40,23 +41,24 @@ enum Command {
     Reset(ResetArgs),
     /// Seed thousands of service instances.
     Seed(SeedArgs),
+    /// Become a program that ends with the sandbox.
+    #[command(hide = true)]
+    Tied(TiedArgs),
 }
 
 #[derive(Debug, Args)]
 struct Up {
-    /// What the foundation is made of.
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = "manifests/sandbox/foundation.yml"
-    )]
-    config: PathBuf,
+    /// What the foundation is made of. Without it the one that is built in, with its jobs (`manifests/sandbox`).
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The folder for certificates, VMs and foundation.json. Without it a temporary one, removed at the end.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// The jobs that VMs can run. Without it the folder `jobs` beside the configuration.
+    /// A folder with jobs that VMs can run; may be given several times. Without it the folder `jobs` beside the configuration.
     #[arg(long, value_name = "DIR")]
-    jobs: Option<PathBuf>,
+    jobs: Vec<PathBuf>,
+    #[command(flatten)]
+    workshop: WorkshopArgs,
     /// The loopback net to take, such as 127.80.3.0. Without it a free one.
     #[arg(long, value_name = "NET")]
     net: Option<NetAddress>,
@@ -66,9 +68,9 @@ struct Up {
     /// Make VMs without processes.
     #[arg(long)]
     no_processes: bool,
-    /// What to log: error, warn, info, debug, trace, or a filter by module.
-    #[arg(long, value_name = "LEVEL", default_value = "info,actix_server=warn")]
-    log: EnvFilter,
+    /// What to log: error, warn, info, debug, trace, or a filter by module. Without it `info`, or `warn` beside a broker.
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<EnvFilter>,
 }
 
 #[tokio::main]
@@ -81,6 +83,7 @@ async fn main() -> ExitCode {
         Command::Env(arguments) => arguments.run().map(|()| ExitCode::SUCCESS),
         Command::Seed(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
         Command::Reset(arguments) => arguments.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Tied(arguments) => Err(arguments.run().into()),
     };
     done.unwrap_or_else(|error| {
         // Nothing can be done about a closed stderr.
@@ -91,25 +94,42 @@ async fn main() -> ExitCode {
 
 impl Up {
     async fn run(self) -> anyhow::Result<ExitCode> {
+        let log = match (self.log.clone(), self.workshop.is_wanted()) {
+            (Some(log), _) => log,
+            (None, true) => EnvFilter::new("warn"),
+            (None, false) => EnvFilter::new("info,actix_server=warn"),
+        };
         tracing_subscriber::fmt()
-            .with_env_filter(self.log)
+            .with_env_filter(log)
             .with_writer(std::io::stderr)
             .with_ansi(false)
             .init();
-        let settings = FoundationSettings::load(&self.config)?;
-        // Lives until the end of this function, and the folder with it.
-        let temporary;
-        let (state, persistence) = if let Some(folder) = self.state {
-            (folder, Persistence::Kept)
+        let settings = match &self.config {
+            Some(file) => FoundationSettings::load(file)?,
+            None => FoundationSettings::built_in()?,
+        };
+        // Both live until the end of this function, and their folders with them.
+        let (built_in, temporary);
+        let (state, persistence) = if let Some(folder) = &self.state {
+            (folder.as_path(), Persistence::Kept)
         } else {
             temporary = tempfile::tempdir().context("could not make a temporary folder")?;
-            (temporary.path().to_owned(), Persistence::Forgotten)
+            (temporary.path(), Persistence::Forgotten)
         };
+        let mut jobs = self.jobs.clone();
+        match &self.config {
+            Some(file) if jobs.is_empty() => jobs.push(file.with_file_name("jobs")),
+            Some(_) => {}
+            None => {
+                built_in = BuiltInJobs::unpack().context("could not unpack the built-in jobs")?;
+                jobs.insert(0, built_in.folder());
+            }
+        }
+        let state = std::path::absolute(state)?;
+        let workshop = self.workshop.options(&jobs, &state)?;
         let options = UpOptions {
-            state: std::path::absolute(state)?,
-            jobs: self
-                .jobs
-                .unwrap_or_else(|| self.config.with_file_name("jobs")),
+            state,
+            jobs: workshop.as_ref().map_or(jobs, WorkshopOptions::jobs),
             net: self.net,
             processes: if self.no_processes {
                 Processes::None
@@ -120,32 +140,94 @@ impl Up {
             persistence,
         };
         // From here on a signal ends the foundation in good order, even while it starts.
-        let (mut terminate, mut interrupt) = (
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::interrupt())?,
-        );
+        let mut signals = Signals::listen()?;
         let mut net = None;
         loop {
             let foundation = Foundation::start_on(net, settings.clone(), options.clone()).await?;
-            let ready = foundation.description_file().display();
-            // Whoever started it may have stopped reading after the first line.
-            if let Err(error) = writeln!(std::io::stdout(), "ready {ready}") {
-                tracing::warn!(%error, "nobody reads that the foundation is ready");
-            }
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-                () = foundation.reset_wanted() => {
+            match stay_up(&foundation, workshop.as_ref(), &mut signals).await {
+                Ok(Wish::End) => {
+                    tracing::info!("stopping");
+                    foundation.stop().await;
+                    return Ok(ExitCode::SUCCESS);
+                }
+                Ok(Wish::Reset) => {
                     tracing::info!("starting anew");
                     net = Some(foundation.stop().await);
                     let state = options.state.clone();
                     tokio::task::spawn_blocking(move || wipe(&state)).await??;
-                    continue;
+                }
+                Err(error) => {
+                    foundation.stop().await;
+                    return Err(error);
                 }
             }
-            tracing::info!("stopping");
-            foundation.stop().await;
-            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// What is to become of a foundation.
+enum Wish {
+    End,
+    Reset,
+}
+
+/// Keeps the foundation up, and a broker beside it if one is wanted, until somebody wishes otherwise.
+async fn stay_up(
+    foundation: &Foundation,
+    workshop: Option<&WorkshopOptions>,
+    signals: &mut Signals,
+) -> anyhow::Result<Wish> {
+    let Some(options) = workshop else {
+        print_ready(foundation);
+        return Ok(wish(foundation, signals).await);
+    };
+    let mut workshop = Workshop::new(foundation, options.clone())?;
+    let working = async {
+        workshop.ready().await;
+        print_ready(foundation);
+        workshop.keep_up().await;
+    };
+    let wish = tokio::select! {
+        () = working => Wish::End,
+        wish = wish(foundation, signals) => wish,
+    };
+    workshop.stop().await;
+    Ok(wish)
+}
+
+async fn wish(foundation: &Foundation, signals: &mut Signals) -> Wish {
+    tokio::select! {
+        () = signals.next() => Wish::End,
+        () = foundation.reset_wanted() => Wish::Reset,
+    }
+}
+
+/// Whoever started it may have stopped reading after the first line.
+fn print_ready(foundation: &Foundation) {
+    let ready = foundation.description_file().display();
+    if let Err(error) = writeln!(std::io::stdout(), "ready {ready}") {
+        tracing::warn!(%error, "nobody reads that the foundation is ready");
+    }
+}
+
+/// What asks the process to end.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
 }

@@ -11,8 +11,8 @@ use super::screen::Screen;
 use super::table::table;
 use super::wire::{Included, Offering, Plan, Visibility};
 
-const PUBLIC: &str = "public";
-const ADMIN: &str = "admin";
+pub(super) const PUBLIC: &str = "public";
+pub(super) const ADMIN: &str = "admin";
 const ORGANIZATION: &str = "organization";
 
 /// Lists every plan with who sees it.

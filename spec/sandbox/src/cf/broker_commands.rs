@@ -7,9 +7,10 @@ use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
-use super::arguments::{CreateServiceBroker, DeleteServiceBroker};
+use super::arguments::{CreateServiceBroker, DeleteServiceBroker, Patience};
 use super::client::{Client, Listing};
 use super::error::CfError;
+use super::registration::Registration;
 use super::screen::Screen;
 use super::table::table;
 use super::wire::Broker;
@@ -38,23 +39,33 @@ pub(super) async fn update(
     screen: &mut Screen,
     broker: CreateServiceBroker,
 ) -> Result<(), CfError> {
-    let password = password(broker.password_file).await?;
-    let found = lookup::broker(client, &broker.name).await?;
+    let password = password(broker.password_file.clone()).await?;
+    correct(
+        client,
+        screen,
+        &broker.registration(&password),
+        broker.patience,
+    )
+    .await?;
+    screen.say(&format!("service broker {} updated", broker.name));
+    Ok(())
+}
+
+/// The same for a broker whose password is known.
+pub(super) async fn correct(
+    client: &mut Client,
+    screen: &mut Screen,
+    registration: &Registration<'_>,
+    patience: Patience,
+) -> Result<(), CfError> {
+    let found = lookup::broker(client, registration.name).await?;
     let body = Correction {
-        authentication: Authentication {
-            kind: "basic",
-            credentials: Credentials {
-                username: &broker.username,
-                password: password.expose_secret(),
-            },
-        },
-        url: broker.url.as_str().trim_end_matches('/'),
+        authentication: registration.authentication(),
+        url: registration.url,
     };
     let path = format!("/v3/service_brokers/{}", found.guid);
     let change = client.change(Method::PATCH, &path, Some(&body)).await?;
-    job::follow_to_end(client, screen, change, broker.patience).await?;
-    screen.say(&format!("service broker {} updated", broker.name));
-    Ok(())
+    Ok(job::follow_to_end(client, screen, change, patience).await?)
 }
 
 pub(super) async fn create(
@@ -62,25 +73,33 @@ pub(super) async fn create(
     screen: &mut Screen,
     broker: CreateServiceBroker,
 ) -> Result<(), CfError> {
-    let password = password(broker.password_file).await?;
-    let registration = Registration {
-        name: &broker.name,
-        // `Url` ends an address without a path with a slash; the platform puts its own in front of `v2`.
-        url: broker.url.as_str().trim_end_matches('/'),
-        authentication: Authentication {
-            kind: "basic",
-            credentials: Credentials {
-                username: &broker.username,
-                password: password.expose_secret(),
-            },
-        },
-    };
-    let change = client
-        .change(Method::POST, "/v3/service_brokers", Some(&registration))
-        .await?;
-    job::follow_to_end(client, screen, change, broker.patience).await?;
+    let password = password(broker.password_file.clone()).await?;
+    register(
+        client,
+        screen,
+        &broker.registration(&password),
+        broker.patience,
+    )
+    .await?;
     screen.say(&format!("service broker {} registered", broker.name));
     Ok(())
+}
+
+/// The same for a broker whose password is known.
+pub(super) async fn register(
+    client: &mut Client,
+    screen: &mut Screen,
+    registration: &Registration<'_>,
+    patience: Patience,
+) -> Result<(), CfError> {
+    let body = Creation {
+        name: registration.name,
+        url: registration.url,
+        authentication: registration.authentication(),
+    };
+    let path = "/v3/service_brokers";
+    let change = client.change(Method::POST, path, Some(&body)).await?;
+    Ok(job::follow_to_end(client, screen, change, patience).await?)
 }
 
 pub(super) async fn delete(
@@ -102,7 +121,7 @@ pub(super) async fn delete(
 }
 
 #[derive(Serialize)]
-struct Registration<'a> {
+struct Creation<'a> {
     name: &'a str,
     url: &'a str,
     authentication: Authentication<'a>,
@@ -125,6 +144,30 @@ struct Authentication<'a> {
 struct Credentials<'a> {
     username: &'a str,
     password: &'a str,
+}
+
+impl CreateServiceBroker {
+    fn registration<'a>(&'a self, password: &'a SecretString) -> Registration<'a> {
+        Registration {
+            name: &self.name,
+            // `Url` ends an address without a path with a slash; the platform puts its own in front of `v2`.
+            url: self.url.as_str().trim_end_matches('/'),
+            username: &self.username,
+            password,
+        }
+    }
+}
+
+impl Registration<'_> {
+    fn authentication(&self) -> Authentication<'_> {
+        Authentication {
+            kind: "basic",
+            credentials: Credentials {
+                username: self.username,
+                password: self.password.expose_secret(),
+            },
+        }
+    }
 }
 
 /// Reads the broker's password from a file or standard input; arguments would show it to every user of the machine.

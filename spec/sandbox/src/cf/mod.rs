@@ -13,6 +13,7 @@
 //! lookup       names to resources                  job       follows an operation to its end
 //! broker_commands  catalog_commands  access_commands  place_commands         one command group each: for operators,
 //! instance_commands  share_commands  binding_commands  key_commands  curl    and for users
+//! registration  what is done for the broker that the sandbox itself runs
 //! screen       data to stdout, talk to stderr      error     what went wrong, and what would help
 //! ```
 
@@ -32,6 +33,7 @@ mod key_commands;
 mod lookup;
 mod parameters;
 mod place_commands;
+mod registration;
 mod screen;
 mod share_commands;
 mod table;
@@ -46,6 +48,7 @@ use arguments::CfCommand;
 use client::Client;
 use error::CfError;
 use foundation::Foundation;
+pub(crate) use registration::{Registration, RegistrationError, make_known};
 use screen::Screen;
 
 /// Runs one command. Its data goes to stdout, all talk to stderr.

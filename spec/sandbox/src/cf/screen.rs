@@ -40,7 +40,6 @@ impl Screen {
     }
 
     /// Streams that end in a program.
-    #[cfg(test)]
     pub(super) fn of(data: impl Write + Send + 'static, talk: impl Write + Send + 'static) -> Self {
         Self {
             data: Box::new(data),

@@ -45,7 +45,7 @@ mod vm;
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use tokio::{runtime::Handle, sync::Notify};
@@ -118,7 +118,7 @@ pub struct Cpi {
 }
 
 struct Inner {
-    catalog: JobCatalog,
+    catalog: RwLock<JobCatalog>,
     folder: PathBuf,
     addresses: AddressPool,
     processes: Processes,
@@ -136,9 +136,16 @@ struct Inner {
 type Supervised = HashMap<VmCid, BTreeMap<ProcessKey, Supervisor>>;
 
 impl Cpi {
-    /// The jobs that VMs can run.
-    pub fn catalog(&self) -> &JobCatalog {
-        &self.inner.catalog
+    /// The jobs that VMs can run from now on, as far as is known now.
+    pub fn catalog(&self) -> JobCatalog {
+        let catalog = self.inner.catalog.read();
+        catalog.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes which jobs VMs can run. What runs stays as it is until it is deployed again.
+    pub fn set_catalog(&self, catalog: JobCatalog) {
+        let current = self.inner.catalog.write();
+        *current.unwrap_or_else(PoisonError::into_inner) = catalog;
     }
 
     /// How much there is.

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, RwLock},
 };
 
 use tokio::{runtime::Handle, sync::Notify};
@@ -112,7 +112,7 @@ impl Cpi {
         };
         let cpi = Self {
             inner: Arc::new(Inner {
-                catalog: settings.catalog,
+                catalog: RwLock::new(settings.catalog),
                 folder,
                 addresses: settings.addresses,
                 processes: settings.processes,

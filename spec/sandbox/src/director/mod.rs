@@ -8,6 +8,7 @@
 //! | [`deploy`] | what tasks do to deployments |
 //! | [`deployments`], [`configs`], [`variables`], [`links`], [`audit`] | what the Director remembers |
 //! | [`adoption`], [`seeding`] | deployments and configs that are there without ever having been made here |
+//! | [`uploads`] | releases and stemcells |
 //! | [`names`] | names of BOSH DNS |
 //! | [`settings`] | what it is set up with |
 //! | [`ids`], [`ruby`] | names and ids; values as the real Director's language prints them |
@@ -25,6 +26,7 @@ pub(crate) mod ruby;
 mod seeding;
 mod settings;
 mod tasks;
+mod uploads;
 mod variables;
 
 use std::sync::Arc;
@@ -43,6 +45,7 @@ pub use self::{
         UploadedStemcell, UserManagement,
     },
     tasks::{ArmedTaskFault, TaskEffect, TaskFault, TaskFaultId, TaskPlace},
+    uploads::Uploads,
     variables::ConfigServer,
 };
 use self::{
@@ -52,6 +55,7 @@ use self::{
     ids::{ConfigId, TeamName},
     links::Links,
     tasks::{Locks, Queue, TaskFaults, Tasks, start_workers},
+    uploads::UploadTable,
     variables::Variables,
 };
 use crate::{
@@ -68,6 +72,7 @@ pub struct Director {
 
 struct Inner {
     settings: DirectorSettings,
+    uploads: UploadTable,
     tokens: TokenVerifier,
     cpi: Cpi,
     runtime: Handle,
@@ -89,12 +94,19 @@ impl Director {
     /// workers run on `runtime`. Tasks that were being worked on when it stopped are those of workers that died;
     /// tasks that were waiting are run.
     pub fn new(
-        settings: DirectorSettings,
+        mut settings: DirectorSettings,
         tokens: TokenVerifier,
         cpi: Cpi,
         store: &Store,
         runtime: Handle,
     ) -> Result<Self, StoreError> {
+        let uploads = UploadTable::open(
+            store,
+            Uploads {
+                releases: std::mem::take(&mut settings.releases),
+                stemcells: std::mem::take(&mut settings.stemcells),
+            },
+        )?;
         let variables = Variables::new(&settings.config_server);
         let durations = &settings.durations;
         let tasks = Arc::new(Tasks::open(store, durations.checkpoint_timeout)?);
@@ -106,6 +118,7 @@ impl Director {
                 links: Links::open(store)?,
                 audit: Audit::open(store)?,
                 settings,
+                uploads,
                 tokens,
                 cpi,
                 runtime,
@@ -142,6 +155,26 @@ impl Director {
     /// Takes all faults away.
     pub fn disarm_all(&self) {
         self.inner.faults.clear_all();
+    }
+
+    /// What has been uploaded by now.
+    pub fn uploads(&self) -> Arc<Uploads> {
+        self.inner.uploads.current()
+    }
+
+    /// Adds a release, or takes the place of the one with its name and version. It is kept with the state.
+    pub fn upload_release(&self, release: UploadedRelease) {
+        self.inner.uploads.add_release(release);
+    }
+
+    /// Adds a stemcell, or takes the place of the one with its name and version. It is kept with the state.
+    pub fn upload_stemcell(&self, stemcell: UploadedStemcell) {
+        self.inner.uploads.add_stemcell(stemcell);
+    }
+
+    /// The names in one list of all cloud configs, such as `vm_types`, in the order of the configs.
+    pub fn names_in_cloud_configs(&self, list: &str) -> Vec<String> {
+        self.inner.names_in_cloud_configs(list)
     }
 
     /// Mounts the Director's API.
@@ -181,16 +214,16 @@ impl Inner {
         let _ = self.configs.post(default);
     }
 
-    /// The availability zones of all cloud configs, in the order of the configs.
-    fn availability_zones(&self) -> Vec<String> {
-        let mut azs = Vec::new();
+    /// The names in one list of all cloud configs, in the order of the configs.
+    fn names_in_cloud_configs(&self, list: &str) -> Vec<String> {
+        let mut all = Vec::new();
         for config in self.configs.latest_of("cloud") {
             let content: Value = yaml::from_str(&config.content).unwrap_or_default();
-            let listed = content.get("azs").and_then(Value::as_array);
-            let names = listed.into_iter().flatten();
-            azs.extend(names.filter_map(|az| az.get("name")?.as_str().map(str::to_owned)));
+            let listed = content.get(list).and_then(Value::as_array);
+            let entries = listed.into_iter().flatten();
+            all.extend(entries.filter_map(|entry| Some(entry.get("name")?.as_str()?.to_owned())));
         }
-        azs
+        all
     }
 
     /// The versions of the configs of one type to which deployments of these teams are subject.

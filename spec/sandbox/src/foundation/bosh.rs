@@ -117,7 +117,7 @@ impl BoshSide {
 }
 
 fn cpi(options: &UpOptions, addresses: NetAddress, store: &Store) -> Result<Cpi, StartError> {
-    let catalog = JobCatalog::load(&options.jobs).map_err(StartError::Jobs)?;
+    let catalog = JobCatalog::load_all(&options.jobs).map_err(StartError::Jobs)?;
     let settings = CpiSettings {
         catalog,
         folder: options.state.clone(),

@@ -52,6 +52,11 @@ pub(super) fn write(path: &Path, content: &str, readers: Readers) -> Result<(), 
     attempt().map_err(|source| FileError::new(path, source))
 }
 
+/// The same for a file that its owner alone may read.
+pub(crate) fn write_for_owner(path: &Path, content: &str) -> Result<(), FileError> {
+    write(path, content, Readers::Owner)
+}
+
 /// Removes a file, of an earlier run perhaps.
 pub(super) fn remove(path: &Path) -> Result<(), FileError> {
     remove_if_there(path).map_err(|source| FileError::new(path, source))

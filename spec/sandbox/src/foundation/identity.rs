@@ -110,7 +110,7 @@ impl Secrets {
 }
 
 /// Letters and digits only, so that a secret can be pasted anywhere.
-fn random_secret() -> SecretString {
+pub(crate) fn random_secret() -> SecretString {
     let letters = rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH);
     letters.map(char::from).collect::<String>().into()
 }

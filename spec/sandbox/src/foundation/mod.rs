@@ -1,6 +1,7 @@
 //! A whole foundation: what it is configured with, how it comes up and goes down, and what clients are told of it.
 
 mod bosh;
+mod built_in;
 mod cf;
 mod credhub;
 mod description;
@@ -11,11 +12,14 @@ mod settings;
 mod up;
 mod wipe;
 
+pub use built_in::BuiltInJobs;
 pub use description::{
     ClientAccess, CloudControllerAccess, CredHubAccess, Description, DescriptionError,
     DirectorAccess, InstanceIdentityAccess, Place, UserAccess,
 };
 pub use files::FileError;
+pub(crate) use files::write_for_owner;
+pub(crate) use identity::random_secret;
 pub use settings::{FoundationSettings, SettingsError};
 pub use up::{DESCRIPTION_FILE, Foundation, Persistence, StartError, UpOptions};
 pub use wipe::{WipeError, wipe};

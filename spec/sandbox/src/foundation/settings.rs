@@ -14,7 +14,7 @@ use semver::Version;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::credhub::scopes;
+use super::{built_in::FOUNDATION, credhub::scopes};
 use crate::{
     cloud_controller::{
         ApiEra, BrokerCertificates, BrokerConduct, InstanceRow, OrganizationSettings, RateLimits,
@@ -325,15 +325,23 @@ pub enum SettingsError {
 }
 
 impl FoundationSettings {
+    /// The foundation of `manifests/sandbox/foundation.yml`, which is in the executable.
+    pub fn built_in() -> Result<Self, SettingsError> {
+        Self::parse(PathBuf::from("the built-in foundation.yml"), FOUNDATION)
+    }
+
     /// Reads a file. Keys that mean nothing are refused: they are mistakes that nobody would notice.
     pub fn load(path: &Path) -> Result<Self, SettingsError> {
         let path = path.to_owned();
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(source) => return Err(SettingsError::Read { path, source }),
-        };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(path, &text),
+            Err(source) => Err(SettingsError::Read { path, source }),
+        }
+    }
+
+    fn parse(path: PathBuf, text: &str) -> Result<Self, SettingsError> {
         let mut keys = Vec::new();
-        let read = yaml::with_deserializer(&text, |deserializer| {
+        let read = yaml::with_deserializer(text, |deserializer| {
             serde_ignored::deserialize(deserializer, |key| keys.push(key.to_string()))
         });
         match read {
@@ -455,7 +463,7 @@ mod tests {
         assert!(
             releases
                 .map(|release| &release.version)
-                .eq(["7.4", "7.5", "1.0"])
+                .eq(["7.4", "7.5", "1.0", "0.17.0"])
         );
     }
 

@@ -28,7 +28,8 @@ use crate::{
     certificates::{CertificateAuthority, CertificateError, server_tls},
     cloud_controller::CloudControllerError,
     control::{Control, Levers},
-    cpi::{CatalogError, CpiError, Processes},
+    cpi::{CatalogError, Cpi, CpiError, Processes},
+    director::Director,
     faults::{Faults, ServerName},
     instance_identity::InstanceIdentityError,
     net::{ClaimError, LoopbackNet, NetAddress},
@@ -45,8 +46,8 @@ pub const DESCRIPTION_FILE: &str = "foundation.json";
 pub struct UpOptions {
     /// The folder for everything that is written.
     pub state: PathBuf,
-    /// The folder with the jobs that VMs can run.
-    pub jobs: PathBuf,
+    /// The folders with the jobs that VMs can run. Of two jobs with one name that of the later folder counts.
+    pub jobs: Vec<PathBuf>,
     /// The net to take. Without one a free one is found.
     pub net: Option<NetAddress>,
     /// Whether VMs have processes.
@@ -254,6 +255,16 @@ impl Foundation {
     /// How its servers are made to fail.
     pub fn faults(&self) -> &Faults {
         &self.faults
+    }
+
+    /// Its Director.
+    pub fn director(&self) -> &Director {
+        &self.bosh.director
+    }
+
+    /// What makes its VMs.
+    pub fn cpi(&self) -> &Cpi {
+        &self.bosh.cpi
     }
 
     /// What its servers were asked.

@@ -7,7 +7,10 @@ use super::{
     files::{self, FileError},
     up::DESCRIPTION_FILE,
 };
-use crate::cpi::{LeftoverError, remove_state};
+use crate::{
+    cpi::{LeftoverError, remove_state},
+    workshop,
+};
 
 /// What a foundation writes into its folder. Whatever else is there is not ours to remove.
 const FILES: [&str; 7] = [
@@ -20,6 +23,14 @@ const FILES: [&str; 7] = [
     DESCRIPTION_FILE,
 ];
 const FOLDERS: [&str; 2] = ["vms", "disks"];
+/// What a broker beside it has written into its folder.
+const BROKER_FILES: [&str; 5] = [
+    "broker.yml",
+    "next-broker.yml",
+    "broker.log",
+    "password",
+    "service-adapter",
+];
 
 /// The state of a foundation could not be removed, or not all of it.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +50,11 @@ pub fn wipe(folder: &Path) -> Result<(), WipeError> {
     for name in FILES {
         files::remove(&folder.join(name)).map_err(WipeError::File)?;
     }
-    for name in FOLDERS {
+    let broker = folder.join(workshop::FOLDER);
+    for name in BROKER_FILES {
+        files::remove(&broker.join(name)).map_err(WipeError::File)?;
+    }
+    for name in FOLDERS.into_iter().chain([workshop::FOLDER]) {
         // What is not the sandbox's, in it or beside it, stays.
         let _ = fs::remove_dir(folder.join(name));
     }

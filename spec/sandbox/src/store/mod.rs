@@ -22,7 +22,8 @@ use std::{
 };
 
 use redb::{
-    Builder, Database, ReadableDatabase, ReadableTable, TableDefinition, TableError, TableHandle,
+    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, TableError,
+    TableHandle,
 };
 
 pub use self::rows::Rows;
@@ -65,7 +66,16 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
-    /// The database cannot be opened or read. Another sandbox may be using it.
+    /// Another process has it open.
+    #[error(
+        "the state in `{}` is in use by another sandbox: stop that one, or give this one a folder of its own with `--state`",
+        file.display()
+    )]
+    InUse {
+        /// Which file.
+        file: PathBuf,
+    },
+    /// The database cannot be opened or read.
     #[error("could not read the state in `{}`", file.display())]
     Read {
         /// Which file.
@@ -178,9 +188,14 @@ fn open_database(file: &Path) -> Result<Database, StoreError> {
     Builder::new()
         .set_cache_size(CACHE_BYTES)
         .create_file(opened)
-        .map_err(|source| StoreError::Read {
-            file: file.to_owned(),
-            source: Box::new(source.into()),
+        .map_err(|source| match source {
+            DatabaseError::DatabaseAlreadyOpen => StoreError::InUse {
+                file: file.to_owned(),
+            },
+            source => StoreError::Read {
+                file: file.to_owned(),
+                source: Box::new(source.into()),
+            },
         })
 }
 

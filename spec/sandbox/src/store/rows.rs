@@ -246,7 +246,7 @@ mod tests {
         let refused = Store::open(folder.path()).err();
 
         assert!(
-            matches!(refused, Some(StoreError::Read { .. })),
+            matches!(refused, Some(StoreError::InUse { .. })),
             "{refused:?}"
         );
     }

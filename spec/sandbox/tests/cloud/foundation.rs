@@ -148,3 +148,20 @@ async fn a_net_belongs_to_one_sandbox() {
             .success()
     );
 }
+
+#[tokio::test]
+async fn a_state_folder_belongs_to_one_sandbox() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = up(folder.path()).spawn().unwrap();
+    ready(&mut first).await;
+
+    let second = timeout(PATIENCE, up(folder.path()).output()).await;
+    let second = second.unwrap().unwrap();
+
+    assert_eq!(second.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&second.stderr);
+    assert!(told.contains("in use by another sandbox"), "{told}");
+    terminate(&first);
+    let ended = timeout(PATIENCE, first.wait()).await.unwrap().unwrap();
+    assert!(ended.success());
+}

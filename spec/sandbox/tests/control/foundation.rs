@@ -141,7 +141,7 @@ pub(crate) fn sample() -> PathBuf {
 pub(crate) fn options(state: &Path) -> UpOptions {
     UpOptions {
         state: state.to_owned(),
-        jobs: Path::new(MANIFESTS).join("jobs"),
+        jobs: vec![Path::new(MANIFESTS).join("jobs")],
         net: None,
         processes: Processes::None,
         job_user: None,

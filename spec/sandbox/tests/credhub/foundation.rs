@@ -65,7 +65,7 @@ impl Platform {
         std::fs::write(&file, text).unwrap();
         let options = UpOptions {
             state: folder.path().join("state"),
-            jobs: Path::new(MANIFESTS).join("jobs"),
+            jobs: vec![Path::new(MANIFESTS).join("jobs")],
             net: None,
             processes: Processes::None,
             job_user: None,

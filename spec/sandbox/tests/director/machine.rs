@@ -118,7 +118,8 @@ impl Drop for Machine {
 
 /// A job of the CPI's catalog, rendered for a VM.
 pub(crate) fn rendered(cpi: &Cpi, vm: &Vm, job: &str, properties: Value) -> RenderedJob {
-    let job = cpi.catalog().job(job).unwrap();
+    let catalog = cpi.catalog();
+    let job = catalog.job(job).unwrap();
     let context = JobContext {
         properties,
         links: json!({}),

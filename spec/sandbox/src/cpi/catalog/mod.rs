@@ -225,6 +225,15 @@ impl JobCatalog {
         Ok(Self { jobs })
     }
 
+    /// Reads several folders. Of two jobs with one name that of the later folder counts.
+    pub fn load_all<F: AsRef<Path>>(folders: &[F]) -> Result<Self, CatalogError> {
+        let mut all = Self::default();
+        for folder in folders {
+            all.jobs.extend(Self::load(folder.as_ref())?.jobs);
+        }
+        Ok(all)
+    }
+
     /// The job of this name.
     pub fn job(&self, name: &str) -> Option<&Arc<Job>> {
         self.jobs.get(name)

@@ -144,7 +144,7 @@ fn address_query(director: &Director, parameters: &Parameters) -> Result<Address
     if parameters.get("azs").is_some() {
         return Err(Refusal::AzsNotAList);
     }
-    inner.links.number_azs(inner.availability_zones());
+    inner.links.number_azs(inner.names_in_cloud_configs("azs"));
     let azs = parameters.all("azs[]");
     if let Some(unknown) = azs.iter().find(|az| !inner.links.knows_az(az)) {
         return Err(Refusal::NoSuchAz(unknown.clone()));

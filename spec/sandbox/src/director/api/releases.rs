@@ -31,7 +31,8 @@ pub(super) async fn releases(
         .map(|_, row| Some(row.releases.clone()))
         .concat();
     let mut by_name: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for release in &director.inner.settings.releases {
+    let uploads = director.uploads();
+    for release in &uploads.releases {
         let deployed = in_use
             .iter()
             .any(|used| used.name == release.name && used.version == release.version);
@@ -58,9 +59,8 @@ pub(super) async fn release(
 ) -> Result<HttpResponse, Refusal> {
     caller.may_list()?;
     let name = name.into_inner();
-    let versions: Vec<&UploadedRelease> = director
-        .inner
-        .settings
+    let uploads = director.uploads();
+    let versions: Vec<&UploadedRelease> = uploads
         .releases
         .iter()
         .filter(|release| release.name == name)
@@ -102,8 +102,7 @@ pub(super) async fn stemcells(
 ) -> Result<HttpResponse, Refusal> {
     caller.may_list()?;
     let shown: Vec<Value> = director
-        .inner
-        .settings
+        .uploads()
         .stemcells
         .iter()
         .enumerate()

@@ -167,7 +167,7 @@ async fn places<'a>(
     {
         find_packages(&run.events).await?;
     }
-    let stemcells = plan.stemcells(&director.settings)?;
+    let stemcells = plan.stemcells(&director.uploads.current())?;
     let links = Links::resolve(run, plan, &linked_as_deployed(plan, row))?;
     let mut templates = Renderer {
         deployment: &run.deployment,

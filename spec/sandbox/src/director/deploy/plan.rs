@@ -19,7 +19,7 @@ use super::{
 use crate::{
     cpi::{Job, JobCatalog, JobName},
     director::{
-        DirectorSettings, UploadedRelease,
+        UploadedRelease, Uploads,
         deployments::{InstanceSpec, Lifecycle, NameVersion},
         ids::GroupName,
         tasks::{Reference, TaskFailure},
@@ -28,7 +28,7 @@ use crate::{
 
 /// What a manifest is checked against.
 pub(super) struct Surroundings<'a> {
-    pub(super) settings: &'a DirectorSettings,
+    pub(super) uploads: &'a Uploads,
     pub(super) catalog: &'a JobCatalog,
     pub(super) cloud: Arc<CloudConfig>,
 }
@@ -93,7 +93,7 @@ impl Plan {
         let releases: Vec<&UploadedRelease> = manifest
             .releases
             .iter()
-            .map(|wanted| release_version(wanted, &surroundings.settings.releases))
+            .map(|wanted| release_version(wanted, &surroundings.uploads.releases))
             .collect::<Result<_, _>>()?;
         let mut groups: Vec<PlannedGroup> = manifest
             .groups
@@ -115,11 +115,11 @@ impl Plan {
     }
 
     /// The uploaded stemcells that the manifest means.
-    pub(super) fn stemcells(&self, settings: &DirectorSettings) -> Result<Stemcells, TaskFailure> {
+    pub(super) fn stemcells(&self, uploads: &Uploads) -> Result<Stemcells, TaskFailure> {
         self.stemcells
             .iter()
             .map(|wanted| {
-                let stemcell = stemcell_version(wanted, &settings.stemcells)?;
+                let stemcell = stemcell_version(wanted, &uploads.stemcells)?;
                 Ok((wanted.alias.clone(), stemcell))
             })
             .collect()

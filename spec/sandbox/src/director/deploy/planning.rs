@@ -31,9 +31,10 @@ pub(super) fn planned(
         .iter()
         .filter_map(|id| Some(director.inner.configs.find(*id)?.0))
         .collect();
+    let (uploads, catalog) = (director.uploads(), director.inner.cpi.catalog());
     let surroundings = Surroundings {
-        settings: &director.inner.settings,
-        catalog: director.inner.cpi.catalog(),
+        uploads: &uploads,
+        catalog: &catalog,
         cloud: Arc::new(CloudConfig::merged(&configs)?),
     };
     Plan::new(manifest, &surroundings)

@@ -130,7 +130,7 @@ async fn prepared(
         add_missing(&mut row.releases, &plan.releases);
         row.releases.sort();
     });
-    let stemcells = plan.stemcells(&director.settings)?;
+    let stemcells = plan.stemcells(&director.uploads.current())?;
     let found: Vec<NameVersion> = stemcells.values().cloned().collect();
     in_use(&|row| add_missing(&mut row.stemcells, &found));
     let prepared = prepare(run, plan, &stemcells, options).await?;

@@ -104,16 +104,14 @@ fn resolve_versions(
     director: &Director,
     document: &mut Map<String, Value>,
 ) -> Result<(), TaskFailure> {
-    let settings = &director.inner.settings;
+    let uploads = director.uploads();
     for release in entries(document, "releases") {
         let wanted = NameVersion {
             name: text(release, "name"),
             version: text(release, "version"),
         };
         let version = if is_latest(&wanted.version) {
-            release_version(&wanted, &settings.releases)?
-                .version
-                .clone()
+            release_version(&wanted, &uploads.releases)?.version.clone()
         } else {
             wanted.version
         };
@@ -122,7 +120,7 @@ fn resolve_versions(
     for stemcell in entries(document, "stemcells") {
         let version = text(stemcell, "version");
         let version = if is_latest(&version) {
-            stemcell_version(&stemcell_ref(stemcell, version), &settings.stemcells)?.version
+            stemcell_version(&stemcell_ref(stemcell, version), &uploads.stemcells)?.version
         } else {
             version
         };
