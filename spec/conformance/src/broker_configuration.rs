@@ -24,8 +24,9 @@ pub struct BrokerConfiguration<'f> {
 }
 
 impl<'f> BrokerConfiguration<'f> {
-    pub(crate) fn new(foundation: &'f Foundation) -> Self {
-        let mut document: Value = yaml::from_str(&Foundation::manifest("redis-broker.yml"))
+    /// Of a file of `manifests/sandbox`.
+    pub(crate) fn new(foundation: &'f Foundation, manifest: &str) -> Self {
+        let mut document: Value = yaml::from_str(&Foundation::manifest(manifest))
             .expect("it is a broker.yml but for its placeholders");
         let password = new_id();
         fill(&mut document, &values(foundation, &password));
@@ -288,6 +289,12 @@ fn values(foundation: &Foundation, password: &str) -> Vec<(&'static str, String)
             director.team_client.secret.clone(),
         ),
         ("@CLOUD_CONTROLLER_URL@", controller.url.clone()),
+        ("@CREDHUB_URL@", director.credhub.url.clone()),
+        ("@CREDHUB_CLIENT_ID@", director.credhub.client.id.clone()),
+        (
+            "@CREDHUB_CLIENT_SECRET@",
+            director.credhub.client.secret.clone(),
+        ),
         ("@CF_UAA_URL@", controller.uaa_url.clone()),
         ("@CF_CLIENT_ID@", controller.broker_client.id.clone()),
         (

@@ -36,6 +36,11 @@ impl Cf {
 
     /// Registers a broker under the name `redis-broker` and shows its offering `redis` to everybody.
     pub async fn register(&self, broker: &Broker) {
+        self.register_as(broker, ("redis-broker", "redis")).await;
+    }
+
+    /// Registers a broker under a name and shows an offering of its to everybody.
+    pub async fn register_as(&self, broker: &Broker, (name, offering): (&str, &str)) {
         let password = self.foundation.with_file_name("broker.password");
         fs::write(&password, broker.password()).expect("the folder is our own");
         let password = password.display().to_string();
@@ -43,14 +48,14 @@ impl Cf {
             "--as",
             "admin",
             "create-service-broker",
-            "redis-broker",
+            name,
             "broker",
             broker.url(),
             "--password-file",
             &password,
         ];
         self.run(&arguments).await.succeeded();
-        let arguments = ["--as", "admin", "enable-service-access", "redis"];
+        let arguments = ["--as", "admin", "enable-service-access", offering];
         self.run(&arguments).await.succeeded();
     }
 

@@ -193,6 +193,33 @@ impl Director {
         .await;
     }
 
+    /// Has a manifest deployed, without any broker, and waits until it is.
+    pub async fn deploy(&self, manifest: &str) {
+        let known = self.tasks().await.len();
+        let request = self
+            .http
+            .post(format!("{}/deployments", self.access.url))
+            .bearer_auth(self.token().await)
+            .header("Content-Type", "text/yaml")
+            .body(manifest.to_owned());
+        let response = request.send().await.expect("the sandbox answers");
+        let status = response.status();
+        assert!(status.is_success() || status.is_redirection(), "{status}");
+        eventually("the manifest is deployed", PATIENCE, async || {
+            let tasks = self.tasks().await;
+            let is_over = |task: &Value| task["state"] != "queued" && task["state"] != "processing";
+            if tasks.len() > known && tasks.iter().all(is_over) {
+                Ok(())
+            } else {
+                Err(format!("{tasks:?}"))
+            }
+        })
+        .await;
+        let tasks = self.tasks().await;
+        let failed = tasks.iter().find(|task| task["state"] != "done");
+        assert_eq!(failed, None);
+    }
+
     /// The VMs of a deployment, by their cloud's names.
     pub async fn vms(&self, deployment: &str) -> Vec<String> {
         let vms = self.list(&format!("/deployments/{deployment}/vms")).await;

@@ -1,21 +1,23 @@
 //! A sandbox of the test's own.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
 
 use odb_adapter_sdk::yaml;
+use rustix::process::geteuid;
 use rustls::ClientConfig;
 use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    Adapters, Binaries, BrokerConfiguration, Cf, CloudController, Control, CredHub, Director,
-    Platform, Process, Secrets, UaaClients, eventually, trust,
+    AdapterFolder, Adapters, Binaries, BrokerConfiguration, Cf, CloudController, Control, CredHub,
+    Director, Platform, Process, Secrets, UaaClients, eventually, trust,
 };
 
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
@@ -40,6 +42,7 @@ pub struct Foundation {
 pub struct FoundationSetup {
     settings: Value,
     processes: Processes,
+    users: Users,
 }
 
 /// What runs on VMs.
@@ -47,6 +50,15 @@ pub struct FoundationSetup {
 enum Processes {
     Real,
     None,
+}
+
+/// Who runs the processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Users {
+    /// Whoever runs the test.
+    Own,
+    /// Somebody who is not root.
+    AnybodyButRoot,
 }
 
 /// `foundation.json`, which the sandbox writes.
@@ -118,6 +130,7 @@ impl Foundation {
         FoundationSetup {
             settings,
             processes: Processes::Real,
+            users: Users::Own,
         }
         .with("/cloud_controller/broker_polling_interval", "100ms")
         .with("/cloud_controller/mitigation_delay", "50ms")
@@ -127,7 +140,25 @@ impl Foundation {
 
     /// The configuration of a broker that sells Redis here, by the real adapter.
     pub fn broker(&self) -> BrokerConfiguration<'_> {
-        BrokerConfiguration::new(self)
+        BrokerConfiguration::new(self, "redis-broker.yml")
+    }
+
+    /// The configuration of a broker that sells PostgreSQL here, by the example that is a folder.
+    pub fn postgres_broker(&self) -> BrokerConfiguration<'_> {
+        BrokerConfiguration::new(self, "postgres-broker.yml")
+            .with_adapter(&self.adapter_folder("postgres").executable())
+    }
+
+    /// The configuration of a broker that sells Kafka here, of which the sandbox has stand-ins. Where the topic commands
+    /// are is the test's to say.
+    pub fn kafka_broker(&self) -> BrokerConfiguration<'_> {
+        BrokerConfiguration::new(self, "kafka-broker.yml")
+            .with_adapter(&self.binaries.path("kafka-service-adapter"))
+    }
+
+    /// An adapter without code, copied from the examples into the foundation's folder.
+    pub fn adapter_folder(&self, example: &str) -> AdapterFolder {
+        AdapterFolder::copy_of(example, self.folder.path(), &self.binaries)
     }
 
     /// The Director, as its administrator sees it.
@@ -388,6 +419,21 @@ impl FoundationSetup {
         }
     }
 
+    /// With VMs for programs that refuse to be run by root, such as PostgreSQL.
+    #[must_use]
+    pub fn with_programs_that_refuse_root(self) -> Self {
+        Self {
+            users: Users::AnybodyButRoot,
+            ..self
+        }
+    }
+
+    /// The `foundation.yml`.
+    pub(crate) fn text(&self) -> String {
+        // JSON is YAML.
+        format!("{:#}", self.settings)
+    }
+
     /// Starts it.
     pub async fn start(self) -> Foundation {
         let binaries = Binaries::find();
@@ -411,6 +457,12 @@ impl FoundationSetup {
             .arg(Path::new(MANIFESTS).join("jobs"));
         if self.processes == Processes::None {
             command.arg("--no-processes");
+        }
+        if self.users == Users::AnybodyButRoot && geteuid().is_root() {
+            command.args(["--job-user", "nobody"]);
+            // Where VMs are is for others to pass through, not to look into.
+            fs::set_permissions(folder.path(), Permissions::from_mode(0o711))
+                .expect("the folder is our own");
         }
         let mut sandbox = Process::start("sandbox", &mut command, folder.path());
         let described = eventually("the sandbox is ready", START_LIMIT, async || {

@@ -8,13 +8,14 @@
 //! | --- | --- |
 //! | `binaries` | where the executables are |
 //! | `process` | a child that never outlives its test |
-//! | `foundation`, `broker`, `broker_configuration`, `adapters` | what is started |
-//! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis` | who speaks to it |
+//! | `foundation`, `broker`, `broker_configuration`, `adapters`, `adapter_folder` | what is started |
+//! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis`, `postgres` | who speaks to it |
 //! | `instances_api` | who lists instances where no Cloud Controller does |
 //! | `stand_in` | who answers in the place of a broker |
 //! | `api_document` | what the broker may answer at all |
 //! | `control` | who makes its servers fail and reads what they were asked |
 //! | `director`, `credhub`, `uaa_clients`, `process_table` | who looks at what became of it |
+//! | `workshop` | a service author with a folder of their own, and a sandbox that runs what is in it |
 //! | `secrets` | what nobody may read |
 //! | `errand` | who runs the operator's errands |
 //! | `conformance_suite` | who runs the public suite against a broker |
@@ -26,6 +27,7 @@
     reason = "what a test needs and does not get ends that test"
 )]
 
+mod adapter_folder;
 mod adapters;
 mod answer;
 mod api_document;
@@ -41,9 +43,11 @@ mod director;
 mod errand;
 mod eventually;
 mod foundation;
+mod guide;
 mod instances_api;
 mod management;
 mod platform;
+mod postgres;
 mod process;
 mod process_table;
 mod raw_client;
@@ -53,7 +57,9 @@ mod stand_in;
 pub mod suite;
 mod trust;
 mod uaa_clients;
+mod workshop;
 
+pub use adapter_folder::AdapterFolder;
 pub use adapters::Adapters;
 pub use answer::Answer;
 pub use api_document::ApiDocument;
@@ -69,8 +75,10 @@ pub use director::Director;
 pub use errand::{Errand, ErrandConfiguration, ErrandRun, RunningErrand};
 pub use eventually::eventually;
 pub use foundation::{Foundation, FoundationSetup};
+pub use guide::{Fence, Reader, fences};
 pub use instances_api::InstancesApi;
 pub use platform::{Ended, Order, Platform, new_id};
+pub use postgres::Postgres;
 pub use process::Process;
 pub use process_table::{ProcessTable, RunningProcess, peak_memory_of};
 pub use raw_client::RawClient;
@@ -78,3 +86,4 @@ pub use redis::Redis;
 pub use secrets::Secrets;
 pub use stand_in::StandIn;
 pub use uaa_clients::{UaaClients, client_definition};
+pub use workshop::{RunningWorkshop, Workshop};

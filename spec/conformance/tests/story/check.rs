@@ -342,7 +342,6 @@ fn a_command_line_without_meaning_ends_with_two_and_help_with_zero() {
     }
     let help = run(&["check", "--help"]).output.replace('\n', " ");
     assert!(help.contains("No neighbour is asked"), "{help}");
-    assert!(!help.contains("--log"), "it is for `serve`: {help}");
 }
 
 #[test]

@@ -4,6 +4,9 @@
 //! | module | what may happen |
 //! | --- | --- |
 //! | `redis_story`, `marketplace` | nothing: somebody orders a Redis, uses it, gives it back |
+//! | `kafka_story` | nothing: somebody orders a Kafka, of which the sandbox has stand-ins |
+//! | `adapter_samples` | nothing: a Director is given what adapters answer |
+//! | `template_redis`, `postgres_story` | nothing either, and the adapter has no code |
 //! | `resumption`, `shutdown` | the broker ends in the middle |
 //! | `hang_up` | the client goes away in the middle |
 //! | `bad_requests`, `repeats` | the client asks for what cannot be, or asks again |
@@ -28,6 +31,7 @@
 //! | `management_lists` | the operator's errands ask which instances there are, which deployments nobody needs, and how much is used |
 //! | `rules` | every rule of the Open Service Broker API, by its number |
 //! | `fuzzing` | somebody asks whatever comes to mind |
+//! | `author` | nothing is done yet: a service author tries things out |
 //! | `public_suite` | somebody runs the public conformance suite |
 //! | `failed_operations`, `silent_director`, `lost_answers` | the Director fails, or does not answer |
 //! | `dns_bindings` | bindings need names that BOSH DNS knows |
@@ -50,14 +54,17 @@
 //! | `audit` | somebody asks later who has changed what |
 //! | `tls` | certificates are of the wrong kind, run out, or are somebody else's |
 //! | `documents` | somebody reads about it |
+//! | `tutorial` | somebody types what the tutorial says |
 //! | `secure_manifests` | the service has secrets |
 //! | `secrets` | somebody reads along |
 //! | `metrics`, `telemetry` | somebody counts |
 
 #![cfg(test)]
 
+mod adapter_samples;
 mod argument_form;
 mod audit;
+mod author;
 mod bad_adapters;
 mod bad_requests;
 mod bindings;
@@ -85,6 +92,7 @@ mod hostile_clients;
 mod instance_clients;
 mod instance_configs;
 mod inventory;
+mod kafka_story;
 mod last_operations;
 mod leftovers;
 mod lifecycle_errands;
@@ -102,6 +110,7 @@ mod outgoing_calls;
 mod parallel_orders;
 mod plan_schemas;
 mod post_start;
+mod postgres_story;
 mod public_suite;
 mod quotas;
 mod recreates;
@@ -120,7 +129,9 @@ mod start_up;
 mod start_up_checks;
 mod stuck;
 mod telemetry;
+mod template_redis;
 mod tls;
+mod tutorial;
 mod unchanged_upgrades;
 mod upgrades;
 mod whole_fleet;

@@ -285,7 +285,7 @@ fn of_schemas(said: &[String]) -> Vec<&String> {
 
 #[tokio::test]
 async fn an_adapter_that_knows_no_schemas_refuses_the_start() {
-    let said = said_by_one_that_does_not_start("read_input; as_redis").await;
+    let said = said_by_one_that_does_not_start("read_input; exit 10").await;
 
     let faults = of_schemas(&said);
     assert_eq!(faults.len(), 1, "{said:#?}");

@@ -38,6 +38,15 @@ fn managed(instance: &str) -> String {
     format!("{}/odb_managed_secret", folder_of(instance))
 }
 
+/// The values of all secrets of an instance, by the order of their names.
+async fn values_of(credhub: &CredHub, instance: &str) -> Vec<Value> {
+    let mut values = Vec::new();
+    for name in credhub.names_like(&folder_of(instance)).await {
+        values.extend(credhub.value(&name).await);
+    }
+    values
+}
+
 fn with_secret(value: &str) -> Order {
     Order::small().with_parameters(json!({ "odb_managed_secret": value }))
 }
@@ -145,10 +154,8 @@ async fn a_secret_of_an_instance_lives_as_long_as_the_instance() {
     assert!(dashboard.contains(&reference), "{dashboard}");
 
     change(&broker, &instance, &with_secret("second-value")).await;
-    assert_eq!(
-        credhub.value(&managed(&instance)).await,
-        Some("second-value".into())
-    );
+    let values = values_of(&credhub, &instance).await;
+    assert!(values.contains(&"second-value".into()), "{values:?}");
 
     delete(&broker, &instance).await;
     assert_eq!(
@@ -183,7 +190,7 @@ async fn an_adapter_is_told_what_the_manifest_refers_to_and_nothing_else() {
     let broker = secure(&foundation, NOTING).start().await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
     let credhub = foundation.bosh_credhub();
-    let foreign = "/odb/somebody/else";
+    let foreign = "/sandbox-director/somebody/else";
     credhub
         .set(foreign, &json!({ "user": "u", "deep": { "key": "found" } }))
         .await;
@@ -451,13 +458,12 @@ async fn secrets_are_put_back_as_soon_as_credhub_answers_again() {
     platform
         .provision_to_the_end(&instance, &with_secret("former"))
         .await;
-    // The new value is written, and the former one cannot be written again.
+    // The new value is written under a name of its own, which cannot be taken away again.
     refuse_submissions(&control).await;
     control
         .set_fault(&json!({
             "server": "credhub",
-            "requests": { "method": "PUT", "path": "/api/v1/data" },
-            "after": 1,
+            "requests": { "method": "DELETE", "path": "/api/v1/data" },
             "effect": { "kind": "answer", "status": 503, "body": "down" },
         }))
         .await;
@@ -467,13 +473,13 @@ async fn secrets_are_put_back_as_soon_as_credhub_answers_again() {
     refused.expect_status(500);
     broker.kill();
     control.clear_faults().await;
-    assert_eq!(credhub.value(&managed(&instance)).await, Some("new".into()));
+    let values = values_of(&credhub, &instance).await;
+    assert!(values.contains(&"new".into()), "{values:?}");
     broker.start_again().await;
-    eventually("the secret is put back", PATIENCE, async || {
-        match credhub.value(&managed(&instance)).await {
-            Some(value) if value == "former" => Ok(()),
-            other => Err(format!("{other:?}")),
-        }
+    eventually("the secret is taken away", PATIENCE, async || {
+        let values = values_of(&credhub, &instance).await;
+        let is_so = values == ["former"];
+        is_so.then_some(()).ok_or(format!("{values:?}"))
     })
     .await;
 }

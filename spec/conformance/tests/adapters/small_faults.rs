@@ -1,0 +1,292 @@
+//! Rules that need no adapter of their own to be broken: each by a few lines of `broken/small_faults`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use odb_adapter_kit::check::{Check, Report};
+use odb_adapter_kit::inputs::{BindingCase, BindingOutcome, Inputs};
+use odb_adapter_kit::process::Program;
+
+use crate::broken::adapter;
+
+fn inputs() -> Inputs {
+    let mut inputs = Inputs::beside(&adapter("small_faults")).unwrap();
+    inputs.deadline = Duration::from_secs(50);
+    inputs
+}
+
+fn report(fault: &str) -> Report {
+    report_with(fault, inputs())
+}
+
+fn report_with(fault: &str, mut inputs: Inputs) -> Report {
+    let program = Program::at(&adapter("small_faults")).unwrap();
+    inputs.environment.insert("FAULT".to_owned(), fault.into());
+    Check::new(program, inputs).run()
+}
+
+/// Exactly these are found. How long a call takes is no matter of ours.
+#[track_caller]
+fn is_found(fault: &str, expected: &[&str]) {
+    holds(&report(fault), expected);
+}
+
+#[track_caller]
+fn holds(report: &Report, expected: &[&str]) {
+    let findings = report.findings.iter().map(|finding| finding.id);
+    let found: BTreeSet<&str> = findings.filter(|id| *id != "P-05").collect();
+    assert_eq!(found, expected.iter().copied().collect(), "{report}");
+}
+
+#[test]
+fn an_adapter_that_cannot_order_is_found() {
+    is_found("CannotOrder", &["C-01"]);
+}
+
+#[test]
+fn an_order_that_needs_a_parameter_is_found() {
+    is_found("NeedsAParameter", &["C-02"]);
+}
+
+#[test]
+fn a_failure_of_every_order_is_told_once_by_what_stands_on_stderr() {
+    let report = report("AlwaysFails");
+    holds(&report, &["C-02"]);
+    assert_eq!(report.errors, 1, "{report}");
+    let text = report.to_string();
+    let title = "error C-02: an order without parameters fails: the input breaks the protocol: ValueError\n";
+    assert!(text.contains(title), "{text}");
+    assert!(
+        text.contains("order of plans `small`, `large`: exit code 1"),
+        "{text}"
+    );
+    assert!(text.contains("remedy: mend what stderr says"), "{text}");
+}
+
+#[test]
+fn an_upgrade_that_fails_is_found_and_not_taken_for_one_that_changes_something() {
+    is_found("UpgradeFails", &["D-04"]);
+}
+
+#[test]
+fn schemas_that_fail_are_found() {
+    is_found("SchemasFail", &["J-05"]);
+}
+
+#[test]
+fn an_exit_code_with_another_meaning_is_found() {
+    is_found("WrongExitCode", &["C-10", "U-04"]);
+}
+
+#[test]
+fn two_answers_to_two_forms_are_found() {
+    is_found("FormsDiffer", &["C-11"]);
+}
+
+#[test]
+fn an_upgrade_that_changes_something_is_found() {
+    is_found("ChangesOnUpgrade", &["D-02"]);
+}
+
+/// No two answers being alike, answers to other forms of the question differ too.
+#[test]
+fn random_keys_in_an_order_are_found() {
+    is_found("RandomKeys", &["D-03", "C-05", "C-06", "C-07", "C-11"]);
+}
+
+#[test]
+fn an_entry_that_nobody_uses_is_found() {
+    is_found("SpareEntry", &["K-03"]);
+}
+
+#[test]
+fn a_secret_that_is_a_number_is_found() {
+    is_found("NumberAsSecret", &["K-04"]);
+}
+
+#[test]
+fn a_secret_with_a_space_in_its_name_is_found() {
+    is_found("SecretNameWithSpace", &["K-06"]);
+}
+
+#[test]
+fn a_new_secret_under_an_old_name_is_found() {
+    is_found("SameSecretName", &["K-07"]);
+}
+
+#[test]
+fn a_generated_password_in_the_manifest_is_found() {
+    is_found("PlainPassword", &["K-08"]);
+}
+
+#[test]
+fn a_generated_password_in_the_manifest_that_bindings_have_is_found() {
+    is_found("PlainCredential", &["K-08"]);
+}
+
+#[test]
+fn a_place_where_a_password_may_stand_in_plain_is_passed_over() {
+    let mut inputs = inputs();
+    let place = "instance_groups[cache].jobs[cache-server].properties.replication_password";
+    inputs.plain_secrets = vec![place.to_owned()];
+    holds(&report_with("PlainPassword", inputs), &[]);
+}
+
+#[test]
+fn a_valid_parameter_that_is_refused_is_found() {
+    is_found("RefusesValid", &["U-02"]);
+}
+
+#[test]
+fn a_parameter_without_effect_is_found() {
+    is_found("ParameterWithoutEffect", &["U-05"]);
+}
+
+#[test]
+fn a_value_of_another_kind_than_expected_is_told_by_both_kinds() {
+    let mut inputs = inputs();
+    let expected = &mut inputs.parameters[0].expect;
+    for value in expected.values_mut() {
+        *value = "256".into();
+    }
+    let program = Program::at(&adapter("faultless")).unwrap();
+    let report = Check::new(program, inputs).run();
+    holds(&report, &["U-05"]);
+    let text = report.to_string();
+    assert!(text.contains("a number stands at"), "{text}");
+    assert!(text.contains("expected a text"), "{text}");
+}
+
+#[test]
+fn a_change_of_plan_that_is_refused_is_found() {
+    is_found("KeepsPlan", &["U-06"]);
+}
+
+#[test]
+fn a_binding_that_fails_is_found() {
+    is_found("BindFails", &["B-01"]);
+}
+
+#[test]
+fn a_binding_without_credentials_is_found() {
+    is_found("NoCredentials", &["B-02"]);
+}
+
+#[test]
+fn a_binding_that_should_exist_and_is_created_is_found() {
+    let mut inputs = inputs();
+    inputs.bindings = Some(vec![BindingCase {
+        outcome: BindingOutcome::Exists,
+        ..BindingCase::default()
+    }]);
+    let program = Program::at(&adapter("faultless")).unwrap();
+    holds(&Check::new(program, inputs).run(), &["B-03"]);
+}
+
+#[test]
+fn a_binding_that_cannot_be_deleted_is_found() {
+    is_found("UnbindFails", &["B-04"]);
+}
+
+#[test]
+fn a_binding_that_needs_all_sections_is_found() {
+    is_found("BindNeedsAllSections", &["C-05"]);
+}
+
+#[test]
+fn a_binding_that_refuses_unknown_fields_is_found() {
+    is_found("BindRefusesUnknownFields", &["C-06"]);
+}
+
+#[test]
+fn a_deletion_that_refuses_unknown_fields_is_found() {
+    is_found("UnbindRefusesUnknownFields", &["C-06"]);
+}
+
+/// Where there are none, for a broker that stores none.
+#[test]
+fn a_binding_that_needs_secrets_to_be_there_is_found() {
+    let mut inputs = inputs();
+    inputs.secure_manifests = false;
+    // No secrets travel in arguments, either.
+    holds(&report_with("BindNeedsSecrets", inputs), &["C-04", "C-07"]);
+}
+
+#[test]
+fn an_answer_to_a_malformed_binding_is_found() {
+    is_found("BindAnswersNonsense", &["C-09"]);
+}
+
+#[test]
+fn credentials_on_stderr_are_found_wherever_they_stand_in_the_answer() {
+    for fault in [
+        "LogsPasswordOfUri",
+        "LogsPasswordOfList",
+        "LogsPasswordOfShortName",
+    ] {
+        is_found(fault, &["S-04"]);
+    }
+}
+
+#[test]
+fn a_dashboard_that_fails_is_found() {
+    is_found("DashboardFails", &["B-05"]);
+}
+
+#[test]
+fn a_dashboard_that_is_no_address_is_found() {
+    is_found("DashboardNowhere", &["B-06"]);
+}
+
+#[test]
+fn an_end_by_a_signal_is_found() {
+    is_found("DashboardKilled", &["P-06"]);
+}
+
+#[test]
+fn an_answer_before_the_end_of_the_question_is_found() {
+    is_found("DashboardUnasked", &["P-08"]);
+}
+
+#[test]
+fn a_schema_of_no_draft_is_found() {
+    is_found("SchemaOfNoDraft", &["J-01"]);
+}
+
+#[test]
+fn a_schema_that_is_none_is_found() {
+    is_found("SchemaInvalid", &["J-02"]);
+}
+
+#[test]
+fn a_schema_that_refuses_valid_parameters_is_found() {
+    let report = report("SchemaTooStrict");
+    holds(&report, &["J-03"]);
+    let text = report.to_string();
+    assert!(text.contains("the schema for updates refuses"), "{text}");
+}
+
+#[test]
+fn a_schema_that_accepts_any_name_is_found() {
+    is_found("SchemaOfAnything", &["J-04"]);
+}
+
+#[test]
+fn a_silent_failure_is_found() {
+    is_found("Silent", &["S-03"]);
+}
+
+#[test]
+fn a_fault_of_the_broker_that_the_user_learns_of_is_found() {
+    is_found("TellsUserOfProtocol", &["S-06"]);
+}
+
+#[test]
+fn a_stack_trace_for_the_user_is_found() {
+    is_found("TraceForUser", &["S-07"]);
+}
+
+#[test]
+fn success_with_any_subcommand_is_found() {
+    is_found("AnySubcommand", &["P-07"]);
+}
