@@ -34,66 +34,49 @@ fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
         );
     }
     // Names stand in the text around the tables, too.
-    assert_eq!(
-        unknown(&document, &tests),
-        Vec::<&str>::new(),
-        "there are no such tests"
-    );
+    expect_tests_to_exist(&document, &tests);
 }
 
 #[test]
 fn every_test_that_the_guide_to_deletions_names_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/deletions.md"));
     let tests = tests_of_the_project();
-    assert_eq!(
-        unknown(&document, &tests),
-        Vec::<&str>::new(),
-        "there are no such tests"
-    );
+    expect_tests_to_exist(&document, &tests);
 }
 
 #[test]
 fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/security.md"));
     let tests = tests_of_the_project();
-    assert_eq!(
-        unknown(&document, &tests),
-        Vec::<&str>::new(),
-        "there are no such tests"
-    );
-
-    let told: BTreeSet<&str> = document.lines().flat_map(code).collect();
-    let untold: Vec<&String> = tests
-        .iter()
-        .filter(|test| test.starts_with("hostile_") && !told.contains(test.as_str()))
-        .collect();
-    assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
+    expect_tests_to_exist(&document, &tests);
+    expect_to_be_told(&document, &tests, "hostile_");
 }
 
 #[test]
 fn every_way_out_of_a_stuck_state_is_shown_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/stuck.md"));
     let tests = tests_of_the_project();
-    assert_eq!(
-        unknown(&document, &tests),
-        Vec::<&str>::new(),
-        "there are no such tests"
-    );
+    expect_tests_to_exist(&document, &tests);
+    expect_to_be_told(&document, &tests, "stuck::");
+}
 
+/// Every test that a document names is one.
+fn expect_tests_to_exist(document: &str, tests: &BTreeSet<String>) {
+    let named = document.lines().flat_map(code);
+    let unknown: Vec<&str> = named
+        .filter(|word| is_test_name(word) && !tests.contains(*word))
+        .collect();
+    assert_eq!(unknown, Vec::<&str>::new(), "there are no such tests");
+}
+
+/// Every test whose name begins so is named by a document.
+fn expect_to_be_told(document: &str, tests: &BTreeSet<String>, beginning: &str) {
     let told: BTreeSet<&str> = document.lines().flat_map(code).collect();
     let untold: Vec<&String> = tests
         .iter()
-        .filter(|test| test.starts_with("stuck::") && !told.contains(test.as_str()))
+        .filter(|test| test.starts_with(beginning) && !told.contains(test.as_str()))
         .collect();
     assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
-}
-
-/// Names of tests in a document that no test has.
-fn unknown<'d>(document: &'d str, tests: &BTreeSet<String>) -> Vec<&'d str> {
-    let named = document.lines().flat_map(code);
-    named
-        .filter(|word| is_test_name(word) && !tests.contains(*word))
-        .collect()
 }
 
 /// A rule is shown by the public suite, by a story, or the row says why by neither.
@@ -122,12 +105,7 @@ fn every_rule_of_the_api_is_told_once_with_a_check_or_a_test_that_exists_or_a_re
             "{id} says neither who shows it nor why nobody does"
         );
     }
-    let unknown: Vec<&str> = document
-        .lines()
-        .flat_map(code)
-        .filter(|word| is_test_name(word) && !tests.contains(*word))
-        .collect();
-    assert_eq!(unknown, Vec::<&str>::new(), "there are no such tests");
+    expect_tests_to_exist(&document, &tests);
 }
 
 /// Every status and every path that there is a document for is one of the document, and every rule that it cites is one.

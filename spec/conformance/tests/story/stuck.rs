@@ -77,10 +77,7 @@ async fn a_deletion_that_failed_once_is_repeated_by_its_user() {
             let stage = Stage::set(setup.clone()).await;
             stage.create().await;
             stage.fail(fault).await;
-            stage
-                .cf(&["delete-service", CACHE, "--wait"])
-                .await
-                .failed();
+            stage.delete_in_vain().await;
 
             stage.delete().await;
             stage.expect_nothing_left().await;
@@ -99,18 +96,10 @@ async fn a_deletion_that_an_errand_always_fails_is_forced_by_the_operator() {
         .await;
     let stage = Stage::with(foundation, broker).await;
     stage.create().await;
-    stage
-        .cf(&["delete-service", CACHE, "--wait"])
-        .await
-        .failed();
-    stage
-        .cf(&["delete-service", CACHE, "--wait"])
-        .await
-        .failed();
+    stage.delete_in_vain().await;
+    stage.delete_in_vain().await;
 
-    let instance = stage.instance().await;
-    stage.purge().await;
-    expect_success(&stage.delete_this_orphan(&instance, &["--force"]).await);
+    stage.purge_and_force().await;
 
     stage.expect_nothing_left().await;
 }
@@ -123,14 +112,9 @@ async fn a_deletion_that_a_dead_agent_fails_is_forced_by_the_operator() {
     let vms = director.vms(&stage.deployment().await).await;
     control.wait_for_agents("300ms").await;
     control.kill_agent(&vms[0]).await;
-    stage
-        .cf(&["delete-service", CACHE, "--wait"])
-        .await
-        .failed();
+    stage.delete_in_vain().await;
 
-    let instance = stage.instance().await;
-    stage.purge().await;
-    expect_success(&stage.delete_this_orphan(&instance, &["--force"]).await);
+    stage.purge_and_force().await;
 
     stage.expect_nothing_left().await;
 }
@@ -342,6 +326,17 @@ impl Stage {
         self.cf(&["delete-service", CACHE, "--wait"])
             .await
             .succeeded();
+    }
+
+    async fn delete_in_vain(&self) {
+        self.cf(&["delete-service", CACHE, "--wait"]).await.failed();
+    }
+
+    /// Has the platform forget the instance, and then the Director, whatever it says.
+    async fn purge_and_force(&self) {
+        let instance = self.instance().await;
+        self.purge().await;
+        expect_success(&self.delete_this_orphan(&instance, &["--force"]).await);
     }
 
     async fn purge(&self) {

@@ -13,6 +13,24 @@
 //! | `mangling` | manifests that no adapter wrote |
 //! | `kafka`, `redis`, `postgres` | the adapters |
 
+/// A test of each promise, for one service.
+macro_rules! every_promise_is_held_by {
+    ($service:expr) => {
+        every_promise_is_held_by!($service;
+            instances_keep_what_nobody_changed,
+            wrong_parameters_are_refused_by_name,
+            wrong_plan_properties_are_refused,
+            no_previous_manifest_is_its_end,
+        );
+    };
+    ($service:expr; $($promise:ident,)*) => {
+        $(#[test]
+        fn $promise() {
+            super::$promise(&$service);
+        })*
+    };
+}
+
 mod kafka;
 mod life;
 mod mangling;

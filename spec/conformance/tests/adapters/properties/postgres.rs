@@ -119,22 +119,4 @@ fn wrong_properties() -> impl Strategy<Value = (String, Value)> {
     ]
 }
 
-#[test]
-fn instances_keep_what_nobody_changed() {
-    super::instances_keep_what_nobody_changed(&service());
-}
-
-#[test]
-fn wrong_parameters_are_refused_by_name() {
-    super::wrong_parameters_are_refused_by_name(&service());
-}
-
-#[test]
-fn wrong_plan_properties_are_refused() {
-    super::wrong_plan_properties_are_refused(&service());
-}
-
-#[test]
-fn no_previous_manifest_is_its_end() {
-    super::no_previous_manifest_is_its_end(&service());
-}
+every_promise_is_held_by!(service());
