@@ -1,0 +1,153 @@
+//! Builds the BOSH release of the on-demand broker, and reads releases back.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use odb_release::{
+    build::{BuildOptions, Origin, VersionChoice, build},
+    inspect::inspect,
+    stage::{Kind, stage},
+    version::ReleaseVersion,
+};
+
+/// Builds the BOSH release of the on-demand broker, and reads releases back.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Lays a release folder out of the project
+    Stage(StageArguments),
+    /// Makes a tarball of a release folder
+    Build(BuildArguments),
+    /// Reads a tarball back as a Director does, and names every fault; ends with 1 if there is one
+    Inspect(InspectArguments),
+}
+
+#[derive(Debug, Args)]
+struct StageArguments {
+    /// The project's folder
+    #[arg(long, default_value = ".")]
+    project: PathBuf,
+    /// Takes the programs of this folder, which are stripped on the way
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        required_unless_present = "rust_toolchain"
+    )]
+    binaries: Option<PathBuf>,
+    /// Takes the sources, and this standalone installer of a Rust toolchain, which compiles them on VMs
+    #[arg(long, value_name = "FILE", conflicts_with = "binaries")]
+    rust_toolchain: Option<PathBuf>,
+    /// The folder to lay out; it does not exist yet, or is empty
+    #[arg(long, value_name = "FOLDER")]
+    into: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct BuildArguments {
+    /// The release folder
+    #[arg(long, value_name = "FOLDER")]
+    release: PathBuf,
+    /// The version of the release; by default that of this program with commit and content
+    #[arg(long)]
+    version: Option<ReleaseVersion>,
+    /// The commit that the folder was made from
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
+    /// There were changes that the commit does not have
+    #[arg(long, requires = "commit")]
+    uncommitted_changes: bool,
+    /// The tarball to write, or a folder for `NAME-VERSION.tgz`; its path is printed
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct InspectArguments {
+    /// The tarball
+    #[arg(value_name = "FILE")]
+    tarball: PathBuf,
+    /// How to print what is found
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Stage(arguments) => run_stage(arguments),
+        Command::Build(arguments) => run_build(arguments),
+        Command::Inspect(arguments) => run_inspect(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        // Where there is no stderr there is nobody to tell.
+        let _ = writeln!(io::stderr(), "error: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+fn run_stage(arguments: StageArguments) -> anyhow::Result<ExitCode> {
+    let kind = match (arguments.binaries, arguments.rust_toolchain) {
+        (Some(binaries), _) => Kind::Binary { binaries },
+        (None, Some(rust_toolchain)) => Kind::Source { rust_toolchain },
+        (None, None) => anyhow::bail!("neither `--binaries` nor `--rust-toolchain` is given"),
+    };
+    let staged = stage(&arguments.project, &kind, &arguments.into)?;
+    if let Some(digest) = staged.toolchain {
+        writeln!(io::stdout(), "Rust toolchain {digest}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_build(arguments: BuildArguments) -> anyhow::Result<ExitCode> {
+    let version = match arguments.version {
+        Some(version) => VersionChoice::Given(version),
+        None => VersionChoice::FromCommit {
+            release: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+    };
+    let origin = match arguments.commit {
+        Some(hash) => Origin::Commit {
+            hash,
+            uncommitted_changes: arguments.uncommitted_changes,
+        },
+        None => Origin::NotVersioned,
+    };
+    let options = BuildOptions { version, origin };
+    let tarball = build(&arguments.release, &options, &arguments.output)?;
+    writeln!(io::stdout(), "{}", tarball.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
+    let inspection = inspect(&arguments.tarball)?;
+    let text = match arguments.format {
+        Format::Table => inspection.to_string(),
+        Format::Json => {
+            serde_json::to_string_pretty(&inspection).context("what was found cannot be printed")?
+        }
+    };
+    writeln!(io::stdout(), "{text}")?;
+    Ok(if inspection.faults.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

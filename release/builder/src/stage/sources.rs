@@ -1,0 +1,172 @@
+//! The part of the workspace that a package's programs are made of.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use toml_edit::{Array, DocumentMut, value};
+use walkdir::{DirEntry, WalkDir};
+
+use super::{StageError, copy_file, failed, programs::Package, read_file, vendored, write_file};
+
+/// What a package of the workspace has beside its sources and documents; none of it is compiled into a program.
+const LEFT_OUT: [&str; 2] = ["tests", "target"];
+
+/// What is only wanted while testing.
+const FOR_TESTS: [&str; 4] = ["dev-dependencies", "test", "bench", "example"];
+
+/// Lays out a workspace of the members that the programs need, the same `Cargo.lock` without what they do not need, and the
+/// crates that are left in it. It compiles without a network.
+pub(super) fn stage(project: &Path, package: &Package, sources: &Path) -> Result<(), StageError> {
+    let folder = sources.join(package.name);
+    let workspace = Workspace::read(project)?;
+    let members = workspace.needed_by(package.programs)?;
+    workspace.write_root(&members, &folder)?;
+    for member in &members {
+        workspace.write_member(member, &folder)?;
+    }
+    copy_file(&project.join("Cargo.lock"), &folder.join("Cargo.lock"))?;
+    vendored::stage(project, package.name, &folder)
+}
+
+/// The oldest Rust that compiles the workspace.
+pub(super) fn rust_version(project: &Path) -> Result<String, StageError> {
+    let path = project.join("Cargo.toml");
+    read_toml(&path)?["workspace"]["package"]["rust-version"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or(StageError::Workspace {
+            path,
+            missing: "`workspace.package.rust-version`",
+        })
+}
+
+/// The workspace of the project.
+struct Workspace {
+    folder: PathBuf,
+    root: DocumentMut,
+    /// From the name of a package to its folder below the workspace's, and what it says of itself.
+    members: BTreeMap<String, (String, DocumentMut)>,
+}
+
+impl Workspace {
+    fn read(folder: &Path) -> Result<Self, StageError> {
+        let path = folder.join("Cargo.toml");
+        let root = read_toml(&path)?;
+        let listed = root
+            .get("workspace")
+            .and_then(|workspace| workspace.get("members"))
+            .and_then(|members| members.as_array())
+            .ok_or(StageError::Workspace {
+                path,
+                missing: "list `workspace.members`",
+            })?;
+        let mut members = BTreeMap::new();
+        for member in listed.iter().filter_map(|member| member.as_str()) {
+            let path = folder.join(member).join("Cargo.toml");
+            let document = read_toml(&path)?;
+            let name = document
+                .get("package")
+                .and_then(|package| package.get("name"))
+                .and_then(|name| name.as_str())
+                .map(str::to_owned)
+                .ok_or(StageError::Workspace {
+                    path,
+                    missing: "`package.name`",
+                })?;
+            members.insert(name, (member.to_owned(), document));
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            root,
+            members,
+        })
+    }
+
+    /// Members and what they depend on, by their names.
+    fn needed_by(&self, programs: &[&str]) -> Result<BTreeSet<String>, StageError> {
+        let mut needed = BTreeSet::new();
+        let mut open: Vec<String> = programs.iter().map(|name| (*name).to_owned()).collect();
+        while let Some(name) = open.pop() {
+            let (_, document) = self.members.get(&name).ok_or(StageError::Workspace {
+                path: self.folder.join("Cargo.toml"),
+                missing: "member for each program of the release",
+            })?;
+            if !needed.insert(name) {
+                continue;
+            }
+            for table in ["dependencies", "build-dependencies"] {
+                let Some(dependencies) =
+                    document.get(table).and_then(|table| table.as_table_like())
+                else {
+                    continue;
+                };
+                open.extend(
+                    dependencies
+                        .iter()
+                        .filter(|(dependency, _)| self.members.contains_key(*dependency))
+                        .map(|(dependency, _)| dependency.to_owned()),
+                );
+            }
+        }
+        Ok(needed)
+    }
+
+    fn write_root(&self, members: &BTreeSet<String>, into: &Path) -> Result<(), StageError> {
+        let mut root = self.root.clone();
+        let folders: Array = members
+            .iter()
+            .filter_map(|name| self.members.get(name))
+            .map(|(folder, _)| folder.as_str())
+            .collect();
+        root["workspace"]["members"] = value(folders);
+        write_file(&into.join("Cargo.toml"), &root.to_string())
+    }
+
+    fn write_member(&self, name: &str, into: &Path) -> Result<(), StageError> {
+        let Some((folder, document)) = self.members.get(name) else {
+            return Ok(());
+        };
+        let from = self.folder.join(folder);
+        let to = into.join(folder);
+        let others: Vec<PathBuf> = self
+            .members
+            .values()
+            .map(|(other, _)| self.folder.join(other))
+            .filter(|other| *other != from)
+            .collect();
+        let inside = |entry: &DirEntry| {
+            let name = entry.file_name().to_string_lossy();
+            let left_out = entry.depth() == 1 && LEFT_OUT.contains(&name.as_ref());
+            let hidden = entry.depth() > 0 && name.starts_with('.');
+            let of_another = others.iter().any(|other| entry.path() == other);
+            !(left_out || hidden || of_another)
+        };
+        for entry in WalkDir::new(&from)
+            .sort_by_file_name()
+            .into_iter()
+            .filter_entry(inside)
+        {
+            let entry = entry.map_err(|error| failed(&from, error.into()))?;
+            if entry.file_type().is_file() {
+                let name = entry.path().strip_prefix(&from).unwrap_or(entry.path());
+                copy_file(entry.path(), &to.join(name))?;
+            }
+        }
+        let mut document = document.clone();
+        for table in FOR_TESTS {
+            document.remove(table);
+        }
+        write_file(&to.join("Cargo.toml"), &document.to_string())
+    }
+}
+
+fn read_toml(path: &Path) -> Result<DocumentMut, StageError> {
+    read_file(path)?
+        .parse()
+        .map_err(|source| StageError::Cargo {
+            path: path.to_owned(),
+            source,
+        })
+}
