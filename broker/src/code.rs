@@ -73,6 +73,14 @@ codes! {
     RuntimeCredHubUnreachable = 1120,
     /// The runtime CredHub or its UAA does not accept the configured credentials.
     RuntimeCredHubCredentials = 1121,
+    /// The clocks of this machine and of a neighbour differ.
+    Clocks = 1122,
+    /// A neighbour belongs to another foundation than it should.
+    OtherFoundation = 1123,
+    /// The broker's client may not deploy at the BOSH Director.
+    DirectorRights = 1124,
+    /// The BOSH Director has no CredHub, and secrets are to be kept in it.
+    NoDirectorCredHub = 1125,
 
     /// Wrong or missing credentials.
     Unauthorized = 2001,

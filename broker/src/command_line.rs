@@ -57,14 +57,27 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 no faults (there may be remarks), 1 faults, 2 the command line means nothing.
     Check(Check),
-    /// Print the JSON Schema of `broker.yml`, for editors
+    /// Try every neighbour of a broker, without changing anything, and say what is wrong and what to do.
     ///
-    /// Draft-07. Where the file `broker.schema.json` lies beside `broker.yml`, this line at the top of `broker.yml` makes
-    /// editors with a YAML language server explain keys and underline faults:
+    /// Director, Cloud Controller, their UAAs, each CredHub, the service instances API and the service adapter, as far as they are
+    /// configured: names, connections, certificates, answers, versions, clocks, credentials, and the rights that each feature
+    /// needs which is switched on. All of them at once: one that hangs holds nobody up. No secret is printed.
+    ///
+    /// Exit status: 0 all is well (there may be warnings), 1 something keeps the broker from working, 2 the command line means
+    /// nothing, 130 interrupted.
+    Doctor(Doctor),
+    /// Print what a configuration may hold: the JSON Schema of `broker.yml`, for editors, or every key, for people
+    ///
+    /// The schema is of draft-07. Where the file `broker.schema.json` lies beside `broker.yml`, this line at the top of
+    /// `broker.yml` makes editors with a YAML language server explain keys and underline faults:
     ///
     ///   # yaml-language-server: $schema=broker.schema.json
     #[command(verbatim_doc_comment)]
-    Schema,
+    Schema {
+        /// What is printed.
+        #[arg(long, value_enum, default_value_t = SchemaFormat::Json)]
+        format: SchemaFormat,
+    },
 }
 
 #[derive(Debug, PartialEq, Args)]
@@ -88,6 +101,22 @@ pub(crate) struct Check {
     pub(crate) log_filter: Option<LogFilter>,
 }
 
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Doctor {
+    /// The configuration, `broker.yml`; `-` reads it from standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// How findings are printed.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    /// How long each call may take, in seconds; everything together takes five times as long at most.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
+    pub(crate) timeout: u64,
+    /// What is logged, to standard error: a level, or a list of `target=level`. Else nothing is.
+    #[arg(long = "log", value_name = "FILTER")]
+    pub(crate) log_filter: Option<LogFilter>,
+}
+
 impl Check {
     /// How far the check goes.
     pub(crate) fn reach(&self) -> Reach {
@@ -106,6 +135,15 @@ pub(crate) enum ReportFormat {
     Text,
     /// One JSON document, for programs
     Json,
+}
+
+/// What is printed of the configuration's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaFormat {
+    /// The JSON Schema of `broker.yml`
+    Json,
+    /// A table of each section of `broker.yml` and of the errands' files, in Markdown
+    Markdown,
 }
 
 impl From<ReportFormat> for check::Format {

@@ -14,7 +14,7 @@
 //! | [`code`], [`complaint`], [`ids`], [`kind`] | what all of them speak of |
 //!
 //! Arrows point down this list only. [`start_up`] puts the parts together, [`check`] looks at a configuration without
-//! serving.
+//! serving, [`doctor`] tries every neighbour without changing anything.
 
 pub mod adapter;
 pub mod api;
@@ -23,6 +23,7 @@ pub mod check;
 pub mod code;
 pub mod complaint;
 pub mod config;
+pub mod doctor;
 pub mod ids;
 pub mod instance_clients;
 pub mod kind;

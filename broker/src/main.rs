@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use command_line::{Arguments, Check, Command};
+use command_line::{Arguments, Check, Command, Doctor, SchemaFormat};
 use odb_platform::http::observe_calls;
 use on_demand_broker::{
     adapter::{end_all_strays, watch_for_strays},
@@ -19,6 +19,7 @@ use on_demand_broker::{
     check::{self, Findings},
     code::Code,
     config::{self, Config, LoadError},
+    doctor::{self, Diagnosis, Patience},
     operations::Lifecycle,
     start_up::{self, Parts},
     telemetry::{Chain, LogFilter, LogFormat, LogStream, metrics, start_log},
@@ -34,6 +35,9 @@ const LAST_GASP: Duration = Duration::from_secs(1);
 /// Stands for standard input in the place of a file.
 const STANDARD_INPUT: &str = "-";
 
+/// The exit status of what was interrupted, as shells have it.
+const INTERRUPTED: u8 = 130;
+
 /// The most that is read of standard input, in bytes. What is cut off there is reported as the fault that it causes.
 const LONGEST_INPUT: u64 = 64 << 20;
 
@@ -44,7 +48,8 @@ fn main() -> ExitCode {
             serve_until_told(&config, &log_filter.unwrap_or(arguments.log_filter))
         }
         Command::Check(request) => check_and_report(&request),
-        Command::Schema => print(&format!("{:#}\n", config::json_schema()), ExitCode::SUCCESS),
+        Command::Doctor(request) => examine_and_report(&request),
+        Command::Schema { format } => print(&described(format), ExitCode::SUCCESS),
     }
 }
 
@@ -71,11 +76,7 @@ fn check_and_report(request: &Check) -> ExitCode {
     if let Some(filter) = &request.log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
     }
-    let file = if request.config == Path::new(STANDARD_INPUT) {
-        Path::new("standard input")
-    } else {
-        &request.config
-    };
+    let file = named(&request.config);
     let findings = match read(&request.config) {
         Ok(source) => match Runtime::new() {
             Ok(runtime) => runtime.block_on(check::check(
@@ -97,6 +98,57 @@ fn check_and_report(request: &Check) -> ExitCode {
     print(&findings.report(request.format.into()), status)
 }
 
+/// What is interrupted leaves nothing behind: no neighbour has been changed, and adapters are ended.
+fn examine_and_report(request: &Doctor) -> ExitCode {
+    if let Some(filter) = &request.log_filter {
+        start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
+    }
+    watch_for_strays();
+    let diagnosis = match (read(&request.config), Runtime::new()) {
+        (Ok(source), Ok(runtime)) => {
+            let examined = runtime.block_on(examine(request, &source));
+            runtime.shutdown_timeout(LAST_GASP);
+            end_all_strays();
+            match examined {
+                Some(diagnosis) => diagnosis,
+                None => return ExitCode::from(INTERRUPTED),
+            }
+        }
+        (Err(error), _) | (_, Err(error)) => Diagnosis::unreadable(named(&request.config), &error),
+    };
+    let status = if diagnosis.is_well() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    };
+    print(&diagnosis.report(request.format.into()), status)
+}
+
+async fn examine(request: &Doctor, source: &str) -> Option<Diagnosis> {
+    let mut signals = Signals::listen().ok()?;
+    let patience = Patience::of(Duration::from_secs(request.timeout));
+    let examination = doctor::examine(
+        named(&request.config),
+        source,
+        std::env::vars_os(),
+        patience,
+        jiff::Timestamp::now(),
+    );
+    tokio::select! {
+        diagnosis = Box::pin(examination) => Some(diagnosis),
+        () = signals.next() => None,
+    }
+}
+
+/// What a configuration is called.
+fn named(config: &Path) -> &Path {
+    if config == Path::new(STANDARD_INPUT) {
+        Path::new("standard input")
+    } else {
+        config
+    }
+}
+
 fn read(file: &Path) -> io::Result<String> {
     if file != Path::new(STANDARD_INPUT) {
         return fs::read_to_string(file);
@@ -107,6 +159,14 @@ fn read(file: &Path) -> io::Result<String> {
         .take(LONGEST_INPUT)
         .read_to_string(&mut source)?;
     Ok(source)
+}
+
+/// What a configuration may hold.
+fn described(format: SchemaFormat) -> String {
+    match format {
+        SchemaFormat::Json => format!("{:#}\n", config::json_schema()),
+        SchemaFormat::Markdown => config::markdown_reference(),
+    }
 }
 
 /// Prints what a command was asked for. A reader who has gone away has read enough.

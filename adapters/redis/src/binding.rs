@@ -19,10 +19,6 @@ pub(crate) enum BindingError {
     NotAReference { property: &'static str },
     #[error("the secret of manifest property `redis.{property}` is not known")]
     UnknownSecret { property: &'static str },
-    #[error("secrets arrived although secure manifests are off")]
-    UnexpectedSecrets,
-    #[error("secret `((secret_pass))` did not arrive although secure manifests are on")]
-    MissingSecret,
 }
 
 /// Answers `create-binding`: one password for all applications, as it stands in the manifest.
@@ -54,27 +50,11 @@ pub(crate) fn create(
     })))
 }
 
-/// Answers `delete-binding`: there is nothing to delete, the secrets are looked at as in the example.
-pub(crate) fn delete(
-    configuration: &Configuration,
-    call: &DeleteBinding,
-) -> Result<(), BindingError> {
+/// Answers `delete-binding`: there is nothing to delete. Unlike the example it does not hold the secrets to its configuration:
+/// it needs none, and a binding that cannot be deleted keeps its instance from being deleted.
+pub(crate) fn delete(call: &DeleteBinding) {
     // Where stderr is gone there is nobody to read it.
     let _ = writeln!(std::io::stderr(), "DNS addresses: {:?}", call.dns_addresses);
-    if !configuration.secure_manifests_enabled {
-        return match &call.secrets {
-            Some(secrets) if !secrets.is_empty() => Err(BindingError::UnexpectedSecrets),
-            _ => Ok(()),
-        };
-    }
-    let value = call
-        .secrets
-        .as_ref()
-        .and_then(|secrets| secrets.expose("((secret_pass))"));
-    value
-        .filter(|value| !value.is_empty())
-        .map(drop)
-        .ok_or(BindingError::MissingSecret)
 }
 
 fn only_address<'v>(group: &str, vms: &'v BoshVms) -> Result<&'v str, BindingError> {

@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::http::{
     Answer, Call, ClientError, HttpClient, Limits, Neighbour, Request, StatusCode, TransportError,
-    Trust, UnreadableAnswer, address, cut, is_transient,
+    Trust, UnreadableAnswer, Words, address, cut, is_transient,
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
@@ -77,7 +77,10 @@ pub enum ServiceInstancesApiError {
         source: TransportError,
     },
     /// It said no.
-    #[error("the service instances API refused `GET {url}` with status {status}: `{detail}`")]
+    #[error(
+        "the service instances API refused `GET {url}` with status {status}{}",
+        Words(detail)
+    )]
     Refused {
         /// Where it was asked, without the query.
         url: String,

@@ -82,6 +82,9 @@ pub enum AdapterFault {
         status: String,
         /// What it printed on stdout: its message for the platform user.
         for_user: Option<String>,
+        /// What most programs name the cause in. For operators alone.
+        #[source]
+        last_words: Option<LastWords>,
     },
     /// It ended well and its answer cannot be understood. What it printed may hold secrets and is not told.
     #[error("the service adapter's answer to `{call}` is not what the protocol asks for: {fault}")]
@@ -93,8 +96,13 @@ pub enum AdapterFault {
     },
 }
 
+/// The last line that a failing adapter printed on stderr, redacted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its last words on stderr were `{0}`")]
+pub struct LastWords(pub String);
+
 impl AdapterFault {
-    pub(super) fn failed(call: Subcommand, ended: &Ended) -> Self {
+    pub(super) fn failed(call: Subcommand, ended: Ended) -> Self {
         // Killed by a signal there is no code; that is a failure like any other.
         let code = ended
             .status
@@ -112,6 +120,7 @@ impl AdapterFault {
             code,
             status: ended.status.to_string(),
             for_user: Some(text).filter(|text| !text.is_empty()),
+            last_words: ended.last_words.map(LastWords),
         }
     }
 

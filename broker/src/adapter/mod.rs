@@ -221,7 +221,7 @@ impl ServiceAdapter {
                 tracing::info!(duration_ms, "the service adapter answered");
                 Ok(Answer::new(call, ended.stdout))
             }
-            Ok(ended) => Err(AdapterFault::failed(call, &ended)),
+            Ok(ended) => Err(AdapterFault::failed(call, ended)),
             Err(unfinished) => Err(AdapterFault::unfinished(
                 call,
                 &self.program,

@@ -41,6 +41,8 @@ pub(super) struct Ceilings {
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
+    /// The last line of stderr that is not blank, redacted; none where more was said than reaches the log.
+    pub(super) last_words: Option<String>,
 }
 
 /// What a child prints on.
@@ -171,12 +173,13 @@ async fn attend(
     let stdout = guest.child.stdout.take();
     let stderr = guest.child.stderr.take();
     let mut answer = Vec::new();
+    let mut log = StderrLog::new(ceilings.log);
     let status = {
         let talking = async {
             // A child that has answered need not have read everything.
             tokio::select! {
                 biased;
-                heard = listen(stdout, stderr, &mut answer, ceilings) => heard,
+                heard = listen(stdout, stderr, &mut answer, ceilings.answer, &mut log) => heard,
                 never = async { feed(stdin, input).await; std::future::pending().await } => never,
             }
         };
@@ -199,6 +202,7 @@ async fn attend(
     Ok(Ended {
         status,
         stdout: answer,
+        last_words: log.last_words,
     })
 }
 
@@ -206,10 +210,11 @@ async fn listen(
     stdout: Option<impl AsyncRead + Unpin>,
     stderr: Option<impl AsyncRead + Unpin>,
     answer: &mut Vec<u8>,
-    ceilings: Ceilings,
+    longest_answer: usize,
+    log: &mut StderrLog,
 ) -> Result<(), Unfinished> {
-    let reading = read_answer(stdout, answer, ceilings.answer);
-    let logging = log_stderr(stderr, ceilings.log);
+    let reading = read_answer(stdout, answer, longest_answer);
+    let logging = log_stderr(stderr, log);
     tokio::try_join!(reading, logging)?;
     Ok(())
 }
@@ -240,15 +245,15 @@ async fn read_answer(
     Ok(())
 }
 
-/// Hands stderr to the log as it comes, line by line and redacted.
+/// Hands stderr to the log as it comes, line by line and redacted. Dropped before its end, it leaves in `log` the last words
+/// that were heard.
 async fn log_stderr(
     stderr: Option<impl AsyncRead + Unpin>,
-    limit: usize,
+    log: &mut StderrLog,
 ) -> Result<(), Unfinished> {
     let Some(stderr) = stderr else { return Ok(()) };
     let mut reader = BufReader::new(stderr);
     let mut line = BytesMut::with_capacity(MAX_LINE);
-    let mut log = StderrLog::new(limit);
     let mut read = 0;
     loop {
         let Ok(available) = reader.fill_buf().await else {
@@ -284,6 +289,7 @@ struct StderrLog {
     limit: usize,
     logged: usize,
     redaction: Redaction,
+    last_words: Option<String>,
 }
 
 impl StderrLog {
@@ -292,6 +298,7 @@ impl StderrLog {
             limit,
             logged: 0,
             redaction: Redaction::default(),
+            last_words: None,
         }
     }
 
@@ -302,9 +309,14 @@ impl StderrLog {
         self.logged += line.len();
         if self.logged > self.limit {
             tracing::warn!("the service adapter's stderr goes on; the rest is left out");
+            self.last_words = None;
             return;
         }
         let text = String::from_utf8_lossy(line);
-        tracing::info!(adapter.stderr = %self.redaction.line(&text), "the service adapter says");
+        let text = self.redaction.line(&text);
+        tracing::info!(adapter.stderr = %text, "the service adapter says");
+        if !text.trim().is_empty() {
+            self.last_words = Some(text.trim().to_owned());
+        }
     }
 }

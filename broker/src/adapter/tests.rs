@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::{ManifestText, Plan, RequestParameters, ServiceDe
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::Timings;
+use crate::{config::Timings, telemetry::Chain};
 
 /// A little program that plays an adapter.
 struct Script {
@@ -380,6 +380,32 @@ async fn what_a_failing_adapter_prints_is_for_the_user() {
     };
     assert_eq!(code, ExitCode::Failure);
     assert_eq!(for_user.as_deref(), Some("no such parameter: x"));
+}
+
+#[tokio::test]
+async fn the_operator_reads_how_a_failing_adapter_ended_and_its_last_words() {
+    for (stderr, words) in [
+        ("one\ntwo\n\n", Some("two")),
+        ("one\ntwo", Some("two")),
+        ("password: hunter2\n", Some("password:<redacted>")),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n",
+            Some("<redacted>"),
+        ),
+        (" \n", None),
+    ] {
+        let fault = Script::new(&format!("printf '%b' '{stderr}' >&2; exit 1"))
+            .dashboard(LONG)
+            .await
+            .unwrap_err();
+
+        let ended = "the service adapter ended `dashboard-url` with exit status: 1";
+        assert_eq!(fault.to_string(), ended);
+        let told = words.map_or(ended.to_owned(), |words| {
+            format!("{ended}: its last words on stderr were `{words}`")
+        });
+        assert_eq!(Chain(&fault).to_string(), told);
+    }
 }
 
 #[tokio::test]

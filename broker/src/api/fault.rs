@@ -43,9 +43,19 @@ impl Asking<'_> {
         E: std::error::Error + Send + Sync + 'static,
     {
         let cause = Chain(&error).to_string();
+        self.complain_of(code, error, &cause)
+    }
+
+    /// Where the operator lets users see causes, they see `cause` in the place of the error.
+    fn complain_of<E>(&self, code: Code, error: E, cause: &str) -> Refusal
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
         let request = &self.request_context.request;
         let text = match self.audience {
-            Audience::Operator => format!("{cause} ({code}, broker-request-id: {request})"),
+            Audience::Operator => {
+                format!("{} ({code}, broker-request-id: {request})", Chain(&error))
+            }
             Audience::User => {
                 let words = Complaint {
                     service: &self.app.operations.offering().name,
@@ -54,7 +64,7 @@ impl Asking<'_> {
                     task: None,
                     operation: self.asked,
                 };
-                Told::Answer.with_cause(words.to_string(), &cause, self.app.error_detail)
+                Told::Answer.with_cause(words.to_string(), cause, self.app.error_detail)
             }
         };
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, text).because(error)
@@ -201,7 +211,11 @@ impl Asking<'_> {
             (_, ExitCode::Failure | ExitCode::Other(_), Some(for_user)) if is_asked_for => {
                 Refusal::of_adapter(for_user).because(fault)
             }
-            _ => self.complain(Code::AdapterFailed, fault),
+            _ => {
+                // Without the adapter's last words, which are for operators.
+                let cause = fault.to_string();
+                self.complain_of(Code::AdapterFailed, fault, &cause)
+            }
         }
     }
 }

@@ -47,6 +47,8 @@ pub enum OldClients {
 pub struct OwnCertificate {
     /// Whose it is.
     pub subject: String,
+    /// When its time begins.
+    pub not_before: Timestamp,
     /// When its time is over.
     pub not_after: Timestamp,
 }
@@ -76,12 +78,20 @@ pub enum CertificateError {
         file: String,
     },
     /// The certificate's time is over.
-    #[error("the certificate in `{file}` expired on {expiry}; give a new one")]
+    #[error("the certificate in `{file}` expired on {expiry}")]
     Expired {
         /// The file.
         file: String,
         /// When it did.
         expiry: Timestamp,
+    },
+    /// The certificate's time has not come, by the clock of this machine.
+    #[error("the certificate in `{file}` begins on {begin}, which is in the future")]
+    NotYetValid {
+        /// The file.
+        file: String,
+        /// When it does.
+        begin: Timestamp,
     },
     /// Certificate and key cannot be used together.
     #[error("certificate `{certificate}` and key `{key}` cannot be used together")]
@@ -96,6 +106,27 @@ pub enum CertificateError {
     },
 }
 
+impl CertificateError {
+    /// What is to be done, as a clause.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Expired { .. } => {
+                "renew it: put the new chain into `broker.tls.cert_file` and restart the broker (BOSH: `tls.certificate` of \
+                 the job, then deploy)"
+            }
+            Self::NotYetValid { .. } => {
+                "set the clock of this machine if it is slow, else give a certificate that is good by now"
+            }
+            Self::Unreadable { .. }
+            | Self::NotPem { .. }
+            | Self::Malformed { .. }
+            | Self::Unusable { .. } => {
+                "correct the files of `broker.tls`: the chain with the broker's own certificate first, and its key, both PEM"
+            }
+        }
+    }
+}
+
 /// Reads certificate and key and checks that they are good for now.
 ///
 /// With a key that is not RSA only TLS 1.3 can be spoken.
@@ -105,7 +136,7 @@ pub fn load_tls(files: &TlsFiles) -> Result<OwnTls, CertificateError> {
         .iter()
         .map(|certificate| read_certificate(&files.certificate, certificate))
         .collect::<Result<_, _>>()?;
-    check_expiry(&files.certificate, &chain)?;
+    check_time(&files.certificate, &chain, Timestamp::now())?;
     let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?).map_err(|_| not_pem(&files.key))?;
     let unusable = |source| CertificateError::Unusable {
         certificate: files.certificate.display().to_string(),
@@ -159,17 +190,29 @@ fn read_certificate(
     };
     let (_, certificate) =
         x509_parser::parse_x509_certificate(certificate).map_err(|_| malformed())?;
-    let not_after = certificate.validity().not_after.timestamp();
+    let validity = certificate.validity();
+    let time = |seconds| Timestamp::from_second(seconds).map_err(|_| malformed());
     Ok(OwnCertificate {
         subject: certificate.subject().to_string(),
-        not_after: Timestamp::from_second(not_after).map_err(|_| malformed())?,
+        not_before: time(validity.not_before.timestamp())?,
+        not_after: time(validity.not_after.timestamp())?,
     })
 }
 
 /// Only the broker's own refuses the start: what else is in the file may be more than clients need.
-fn check_expiry(file: &Path, chain: &[OwnCertificate]) -> Result<(), CertificateError> {
+fn check_time(
+    file: &Path,
+    chain: &[OwnCertificate],
+    now: Timestamp,
+) -> Result<(), CertificateError> {
     let own = chain.first().ok_or_else(|| not_pem(file))?;
-    if own.not_after < Timestamp::now() {
+    if now < own.not_before {
+        return Err(CertificateError::NotYetValid {
+            file: file.display().to_string(),
+            begin: own.not_before,
+        });
+    }
+    if own.not_after < now {
         return Err(CertificateError::Expired {
             file: file.display().to_string(),
             expiry: own.not_after,
@@ -197,9 +240,13 @@ mod tests {
 
     /// A certificate that is good until then, and a key; the certificate's own unless said otherwise.
     fn files(folder: &Path, until: i32, key: Option<&rcgen::KeyPair>) -> TlsFiles {
+        files_of(folder, 2020, until, key)
+    }
+
+    fn files_of(folder: &Path, from: i32, until: i32, key: Option<&rcgen::KeyPair>) -> TlsFiles {
         let own = rcgen::KeyPair::generate().unwrap();
         let mut parameters = rcgen::CertificateParams::new(["broker.example".to_owned()]).unwrap();
-        parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        parameters.not_before = rcgen::date_time_ymd(from, 1, 1);
         parameters.not_after = rcgen::date_time_ymd(until, 1, 1);
         let certificate = parameters.self_signed(&own).unwrap();
         let files = TlsFiles {
@@ -221,6 +268,18 @@ mod tests {
         let told = error.to_string();
         assert!(told.contains("broker.crt"), "{told}");
         assert!(told.contains("expired on 2021-01-01"), "{told}");
+        assert!(error.remedy().contains("`tls.certificate`"), "{error:?}");
+    }
+
+    #[test]
+    fn a_certificate_that_begins_in_the_future_is_told_apart_from_one_that_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+
+        let error = load_tls(&files_of(folder.path(), 2998, 2999, None)).unwrap_err();
+
+        let told = error.to_string();
+        assert!(told.contains("begins on 2998-01-01"), "{told}");
+        assert!(error.remedy().contains("clock"), "{error:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use odb_platform::{
-    director::{Deployment, Task, TaskFilter, TaskState},
+    director::{ContextId, Deployment, Task, TaskFilter, TaskState},
     http::Call,
 };
 
@@ -380,10 +380,25 @@ fn pace(at_work: Duration, longest: Duration) -> Duration {
 fn confirms(task: &Task, instance: &InstanceId, token: &OperationToken) -> bool {
     let stages = stages(token.kind, &token.errands());
     task.deployment.as_ref() == Some(&deployment(instance))
-        && task.context == token.context
+        && was_begun_under(task.context.as_ref(), instance, token)
         && stages
             .first()
             .is_some_and(|stage| Doing::of(&task.description).fits(stage))
+}
+
+/// A Go broker deletes an instance without errands under a context id that its token does not have
+/// (`spec/contracts/broker-behaviour.md` §3.11).
+fn was_begun_under(
+    context: Option<&ContextId>,
+    instance: &InstanceId,
+    token: &OperationToken,
+) -> bool {
+    match (context, &token.context) {
+        (Some(context), None) if token.kind.deletes() => {
+            context.as_str().strip_prefix("delete-") == Some(instance.as_str())
+        }
+        (context, told) => context == told.as_ref(),
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use super::Findings;
 use crate::{
     api::{CertificateError, load_tls},
+    code::Code,
     config::{CertificateText, Inspection, TlsFiles},
     telemetry::Chain,
 };
@@ -31,7 +32,7 @@ pub(super) fn check_roots(inspection: &Inspection, now: Timestamp, findings: &mu
             continue;
         }
         for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()).flatten() {
-            let text = match expiry(&certificate).map(|end| Remaining::of(end, now)) {
+            let text = match time(&certificate).map(|time| Remaining::of(time.end, now)) {
                 Some(Remaining::None { since }) => {
                     format!(
                         "holds a certificate that expired on {since}; give the one that came after it"
@@ -52,18 +53,31 @@ pub(super) fn check_own(inspection: &Inspection, now: Timestamp, findings: &mut 
     let Some(files) = &inspection.tls else { return };
     let chain = own_chain(&files.certificate);
     let key = own_key(&files.key);
-    let mut refuse = |key, text| findings.faults.push(inspection.problem(key, text));
+    let mut refuse = |key, text| {
+        let problem = inspection.problem(key, text).with_code(Code::Certificate);
+        findings.faults.push(problem);
+    };
     if let Err(text) = &key {
         refuse(KEY_KEY, text.clone());
     }
     let (own, others) = match chain {
-        Ok(ends) => ends,
+        Ok(times) => times,
         Err(text) => return refuse(CERTIFICATE_KEY, text),
     };
-    match Remaining::of(own, now) {
+    if now < own.begin {
+        let (file, day) = (files.certificate.display(), day(own.begin));
+        let text = format!(
+            "is `{file}`, whose certificate begins on {day}, which is in the future; set the clock of this machine if it is \
+             slow, else give a certificate that is good by now"
+        );
+        return refuse(CERTIFICATE_KEY, text);
+    }
+    match Remaining::of(own.end, now) {
         Remaining::None { since } => {
             let file = files.certificate.display();
-            let text = format!("is `{file}`, whose certificate expired on {since}; renew it");
+            let text = format!(
+                "is `{file}`, whose certificate expired on {since}; renew it (BOSH: `tls.certificate` of the job, then deploy)"
+            );
             refuse(CERTIFICATE_KEY, text);
         }
         remaining => {
@@ -71,9 +85,10 @@ pub(super) fn check_own(inspection: &Inspection, now: Timestamp, findings: &mut 
                 refuse(KEY_KEY, text);
             }
             let mut remark = |text| {
+                let problem = inspection.problem(CERTIFICATE_KEY, text);
                 findings
                     .remarks
-                    .push(inspection.problem(CERTIFICATE_KEY, text));
+                    .push(problem.with_code(Code::CertificateExpiry));
             };
             let file = files.certificate.display();
             if let Remaining::Little { until } = remaining {
@@ -82,7 +97,12 @@ pub(super) fn check_own(inspection: &Inspection, now: Timestamp, findings: &mut 
                 ));
             }
             // What else is in the file may be more than clients need.
-            match others.into_iter().min().map(|end| Remaining::of(end, now)) {
+            match others
+                .iter()
+                .map(|other| other.end)
+                .min()
+                .map(|end| Remaining::of(end, now))
+            {
                 Some(Remaining::None { since: day } | Remaining::Little { until: day }) => {
                     remark(format!(
                         "is `{file}`, in whose chain the time of a certificate is over on {day}; renew the chain"
@@ -94,14 +114,21 @@ pub(super) fn check_own(inspection: &Inspection, now: Timestamp, findings: &mut 
     }
 }
 
-/// When the certificates of a file end: the first, which is the broker's own, and the others.
-fn own_chain(file: &Path) -> Result<(Timestamp, Vec<Timestamp>), String> {
+/// From when until when a certificate is good.
+#[derive(Clone, Copy)]
+struct Time {
+    begin: Timestamp,
+    end: Timestamp,
+}
+
+/// When the certificates of a file are good: the first, which is the broker's own, and the others.
+fn own_chain(file: &Path) -> Result<(Time, Vec<Time>), String> {
     let pem = read(file)?;
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let ends: Option<Vec<_>> = chain
+    let times: Option<Vec<_>> = chain
         .ok()
-        .and_then(|chain| chain.iter().map(expiry).collect());
-    let split = ends.and_then(|ends| Some((*ends.first()?, ends.get(1..)?.to_vec())));
+        .and_then(|chain| chain.iter().map(time).collect());
+    let split = times.and_then(|times| Some((*times.first()?, times.get(1..)?.to_vec())));
     split.ok_or_else(|| {
         let file = file.display();
         format!("is `{file}`, which holds no certificate in PEM form; give the broker's certificate chain")
@@ -121,7 +148,10 @@ fn own_key(file: &Path) -> Result<(), String> {
 
 fn of_no_use_together(files: &TlsFiles) -> Option<String> {
     match load_tls(files) {
-        Ok(_) => None,
+        // When it is good has been looked at.
+        Ok(_) | Err(CertificateError::NotYetValid { .. } | CertificateError::Expired { .. }) => {
+            None
+        }
         Err(error @ CertificateError::Unusable { .. }) => Some(format!(
             "is a key that does not go with the certificate: {}; give that of the broker's certificate",
             Chain(&error)
@@ -145,9 +175,18 @@ fn read(file: &Path) -> Result<Vec<u8>, String> {
     })
 }
 
-fn expiry(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
+fn time(certificate: &CertificateDer<'_>) -> Option<Time> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    Timestamp::from_second(certificate.validity().not_after.timestamp()).ok()
+    let validity = certificate.validity();
+    Some(Time {
+        begin: Timestamp::from_second(validity.not_before.timestamp()).ok()?,
+        end: Timestamp::from_second(validity.not_after.timestamp()).ok()?,
+    })
+}
+
+/// The day, in UTC.
+fn day(time: Timestamp) -> jiff::civil::Date {
+    time.to_zoned(TimeZone::UTC).date()
 }
 
 /// What is left of a certificate's time. Days are those of UTC.
@@ -159,7 +198,7 @@ enum Remaining {
 
 impl Remaining {
     fn of(end: Timestamp, now: Timestamp) -> Self {
-        let day = end.to_zoned(TimeZone::UTC).date();
+        let day = day(end);
         if end < now {
             Self::None { since: day }
         } else if end < now.saturating_add((DAYS_AHEAD * 24).hours()).unwrap_or(now) {

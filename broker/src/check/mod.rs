@@ -15,12 +15,13 @@ use std::{error::Error, ffi::OsString, io, path::Path};
 use jiff::Timestamp;
 
 use crate::{
-    config::{Config, Inspection, Paths, PlanSchemaSupport, Problem},
-    start_up::{self, StartUpFault},
+    config::{Config, Inspection, Paths, PlanSchemaSupport, Problem, Sections},
+    start_up::{self, Examined, StartUpFault, StartUpWarning},
     telemetry::Chain,
 };
 
 pub use report::Format;
+pub(crate) use report::{problem_json, problem_line};
 
 /// How far a check goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,32 @@ impl Findings {
     }
 }
 
+/// What is wrong with a file by itself, and what can be used of it all the same.
+pub(crate) struct Read {
+    pub(crate) faults: Vec<Problem>,
+    pub(crate) remarks: Vec<Problem>,
+    pub(crate) sections: Sections,
+}
+
+/// Checks the text of a configuration, and the trust roots in it. Nothing is run and nobody is asked.
+pub(crate) fn read(file: &Path, source: &str, now: Timestamp) -> Read {
+    let mut inspection = Inspection::of(file, source, Paths::OfThisMachine);
+    let sections = std::mem::take(&mut inspection.sections);
+    let mut findings = Findings {
+        file: file.display().to_string(),
+        faults: std::mem::take(&mut inspection.faults),
+        remarks: std::mem::take(&mut inspection.remarks),
+        not_checked: Vec::new(),
+    };
+    certificates::check_roots(&inspection, now, &mut findings);
+    findings.sort();
+    Read {
+        faults: findings.faults,
+        remarks: findings.remarks,
+        sections,
+    }
+}
+
 /// Checks the text of a configuration. `file` is what problems call it, `environment` what an adapter is shown a few names of.
 pub async fn check(
     file: &Path,
@@ -85,17 +112,18 @@ pub async fn check(
         remarks: std::mem::take(&mut inspection.remarks),
         not_checked: Vec::new(),
     };
-    let usable = inspection.config.take().filter(|_| findings.is_fine());
+    let sections = std::mem::take(&mut inspection.sections);
+    let usable = sections.complete().filter(|_| findings.is_fine());
     certificates::check_roots(&inspection, now, &mut findings);
     if paths == Paths::OfThisMachine {
         certificates::check_own(&inspection, now, &mut findings);
     }
-    let faults = if let Some(config) = &usable {
+    let Examined { faults, warnings } = if let Some(config) = &usable {
         check_what_runs(config, reach, environment, &mut findings).await
     } else {
         let text = "adapter and neighbours, because of the faults in the file";
         findings.not_checked.push(text);
-        Vec::new()
+        Examined::default()
     };
     for fault in faults {
         // The file has them with their places already.
@@ -103,10 +131,13 @@ pub async fn check(
             fault,
             StartUpFault::Certificate { .. } | StartUpFault::Trust { .. }
         ) {
-            findings
-                .faults
-                .push(inspection.problem(fault.key(), told(&fault)));
+            let problem = inspection.problem(fault.key(), told(&fault));
+            findings.faults.push(problem.with_code(fault.code()));
         }
+    }
+    for warning in &warnings {
+        let problem = inspection.problem(warning.key(), told_of(warning));
+        findings.remarks.push(problem.with_code(warning.code()));
     }
     findings.sort();
     findings
@@ -117,7 +148,7 @@ async fn check_what_runs(
     reach: Reach,
     environment: impl Iterator<Item = (OsString, OsString)>,
     findings: &mut Findings,
-) -> Vec<StartUpFault> {
+) -> Examined {
     match reach {
         Reach::File => {
             if config.adapter.plan_schemas == PlanSchemaSupport::Enabled {
@@ -131,7 +162,7 @@ async fn check_what_runs(
             findings
                 .not_checked
                 .push("Director, Cloud Controller, UAA and CredHub");
-            Vec::new()
+            Examined::default()
         }
         Reach::Machine => {
             let text = "Director, Cloud Controller, UAA and CredHub; `--online` asks them";
@@ -156,6 +187,11 @@ fn told(fault: &StartUpFault) -> String {
         ),
         None => format!("fails: {wrong}; {right}"),
     }
+}
+
+/// A warning of a start in the same way.
+fn told_of(warning: &StartUpWarning) -> String {
+    format!("does not suffice: {warning}")
 }
 
 /// Causes have remedies of their own, which come before that of the whole.

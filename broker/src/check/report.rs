@@ -10,7 +10,8 @@ use crate::config::Problem;
 /// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A line for each: `FILE:LINE:COLUMN: fault: KEY what is wrong; what would be right`.
+    /// A line for each: `FILE:LINE:COLUMN: fault: KEY what is wrong; what would be right [CODE]`, the code where it is not
+    /// that of all faults of a file.
     Text,
     /// One JSON document (`docs/operators/configuration.md`).
     Json,
@@ -27,8 +28,12 @@ impl Findings {
 
     fn text(&self) -> String {
         let mut lines: Vec<String> = Vec::new();
-        lines.extend(self.faults.iter().map(|fault| line("fault", fault)));
-        lines.extend(self.remarks.iter().map(|remark| line("remark", remark)));
+        lines.extend(self.faults.iter().map(|fault| problem_line("fault", fault)));
+        lines.extend(
+            self.remarks
+                .iter()
+                .map(|remark| problem_line("remark", remark)),
+        );
         lines.extend(
             self.not_checked
                 .iter()
@@ -47,23 +52,30 @@ impl Findings {
             "format": 1,
             "file": self.file,
             "fine": self.is_fine(),
-            "faults": self.faults.iter().map(problem).collect::<Value>(),
-            "remarks": self.remarks.iter().map(problem).collect::<Value>(),
+            "faults": self.faults.iter().map(problem_json).collect::<Value>(),
+            "remarks": self.remarks.iter().map(problem_json).collect::<Value>(),
             "not_checked": self.not_checked,
         })
     }
 }
 
-fn line(sort: &str, problem: &Problem) -> String {
+/// `FILE:LINE:COLUMN: SORT: KEY what is wrong; what would be right [CODE]`.
+pub(crate) fn problem_line(sort: &str, problem: &Problem) -> String {
     let file = problem.file().display();
     let place = match problem.place() {
         Some((line, column)) => format!("{file}:{line}:{column}"),
         None => file.to_string(),
     };
-    format!("{place}: {sort}: {}", problem.sentence())
+    let code = problem.code().map(|code| format!(" [{code}]"));
+    format!(
+        "{place}: {sort}: {}{}",
+        problem.sentence(),
+        code.unwrap_or_default()
+    )
 }
 
-fn problem(problem: &Problem) -> Value {
+/// A problem as a JSON document has it.
+pub(crate) fn problem_json(problem: &Problem) -> Value {
     let (line, column) = problem.place().unzip();
     json!({
         "line": line,
@@ -71,6 +83,7 @@ fn problem(problem: &Problem) -> Value {
         "key": problem.key(),
         "wrong": problem.wrong(),
         "right": problem.right(),
+        "code": problem.code().map(|code| code.to_string()),
     })
 }
 

@@ -36,6 +36,12 @@ pub struct ClientDefinition {
 }
 
 impl ClientDefinition {
+    /// Whether it gives away what only an administrator of clients may give (`spec/contracts/platform-apis.md` §1.5).
+    pub fn needs_an_administrator(&self) -> bool {
+        let gives_rights = !self.authorities.is_empty() || !self.scopes.is_empty();
+        gives_rights || self.has_grant("password")
+    }
+
     /// Whether clients may ask for tokens in this way.
     pub fn has_grant(&self, grant: &str) -> bool {
         self.authorized_grant_types

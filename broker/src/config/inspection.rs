@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Config, Reading, TlsFiles,
+    Reading, Sections, TlsFiles,
     document::{Document, Place, place},
     keys::{self, Kind},
     problems::{Problem, Problems},
@@ -14,8 +14,8 @@ use super::{
 /// What the text of a configuration says, right or wrong.
 #[derive(Debug)]
 pub struct Inspection {
-    /// The configuration, unless something keeps it from being used. It counts only when there are no faults.
-    pub config: Option<Config>,
+    /// The sections of the configuration. Together they count only when there are no faults.
+    pub sections: Sections,
     /// Certificate and key of the broker, whatever else is wrong.
     pub tls: Option<TlsFiles>,
     /// Everything that is wrong, in the order of the checks.
@@ -86,11 +86,11 @@ impl Inspection {
         }
         let (faults, remarks) = problems.into_parts();
         debug_assert!(
-            reading.config.is_some() || !faults.is_empty(),
+            reading.sections.is_complete() || !faults.is_empty(),
             "a reader that gives nothing has noted why"
         );
         Self {
-            config: reading.config,
+            sections: reading.sections,
             tls: reading.tls,
             faults,
             remarks,

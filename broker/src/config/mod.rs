@@ -23,9 +23,11 @@ mod keys;
 mod plan;
 mod platform_limits;
 mod problems;
+mod reference;
 mod runtime_credhub;
 mod schema;
 mod section;
+mod sections;
 mod service_instances_api;
 mod timings;
 
@@ -51,9 +53,11 @@ pub use dns_binding::DnsBinding;
 pub use inspection::{CertificateText, Inspection};
 pub use plan::{MaintenanceInfo, Plan, PlanQuotas, ResourceQuota};
 pub use problems::{InvalidConfig, Problem};
+pub use reference::markdown_reference;
 pub use runtime_credhub::RuntimeCredHub;
 pub use schema::json_schema;
 pub use section::Paths;
+pub use sections::{Sections, Told};
 pub use service_instances_api::ServiceInstancesApi;
 pub use timings::Timings;
 
@@ -119,12 +123,12 @@ impl Config {
     /// Checks the text of a configuration. `file` is what refusals call it.
     pub fn parse(file: &Path, source: &str) -> Result<Loaded, InvalidConfig> {
         let Inspection {
-            config,
+            sections,
             faults: problems,
             remarks,
             ..
         } = Inspection::of(file, source, Paths::OfThisMachine);
-        match config {
+        match sections.complete() {
             Some(config) if problems.is_empty() => Ok(Loaded { config, remarks }),
             _ => Err(InvalidConfig { problems, remarks }),
         }
@@ -165,33 +169,25 @@ fn read(root: &Section<'_>) -> Reading {
             "cannot be enforced without somebody to count at; configure `cf` or `service_instances_api`, or remove all quotas",
         );
     }
-    if has_cloud_foundry && service_instances_api.is_some() {
-        root.section("service_instances_api").remark_here(
-            "stands beside `cf`, where quotas are counted; remove it, for its list is not asked for",
-        );
-    }
     if let (Some(software), Some(offering)) = (&software, &offering) {
         remark_unknown_errands(&catalog, software, offering);
     }
     if let (Ok(credhub), Some(offering)) = (&runtime_credhub, &offering) {
         runtime_credhub::check_catalog(credhub.as_ref(), &catalog, offering);
     }
-    let complete = || {
-        Some(Config {
-            broker: broker?,
-            bosh: bosh?,
-            bosh_credhub: bosh_credhub.ok()?,
-            cloud_foundry: cloud_foundry.ok()?,
-            service_instances_api,
-            runtime_credhub: runtime_credhub.ok()?,
-            adapter: adapter?,
-            software: software?,
-            offering: Arc::new(offering?),
-        })
-    };
     Reading {
         tls: tls.ok().flatten(),
-        config: complete(),
+        sections: Sections {
+            broker: broker.into(),
+            bosh: bosh.into(),
+            bosh_credhub: bosh_credhub.into(),
+            cloud_foundry: cloud_foundry.into(),
+            service_instances_api: Ok(service_instances_api).into(),
+            runtime_credhub: runtime_credhub.into(),
+            adapter: adapter.into(),
+            software: software.into(),
+            offering: offering.map(Arc::new).into(),
+        },
     }
 }
 
@@ -199,7 +195,7 @@ fn read(root: &Section<'_>) -> Reading {
 #[derive(Default)]
 struct Reading {
     tls: Option<TlsFiles>,
-    config: Option<Config>,
+    sections: Sections,
 }
 
 /// An errand that is not in the manifest fails each order after its deployment. Adapters may add some of their own, so

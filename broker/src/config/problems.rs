@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::document::Place;
+use crate::code::Code;
 
 /// One refusal or remark: file, place, key, what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,7 @@ pub struct Problem {
     place: Option<Place>,
     key: String,
     text: String,
+    code: Option<Code>,
 }
 
 impl Problem {
@@ -25,7 +27,22 @@ impl Problem {
             place: None,
             key: String::new(),
             text,
+            code: None,
         }
+    }
+
+    /// The same under a code of its own.
+    #[must_use]
+    pub fn with_code(self, code: Code) -> Self {
+        Self {
+            code: Some(code),
+            ..self
+        }
+    }
+
+    /// Its code, where that is not the one of all faults of a file, [`Code::ConfigurationInvalid`].
+    pub fn code(&self) -> Option<Code> {
+        self.code.filter(|code| *code != Code::ConfigurationInvalid)
     }
 
     /// The file.
@@ -148,6 +165,7 @@ impl Problems {
             place: (place != Place::default()).then_some(place),
             key: key.to_owned(),
             text,
+            code: None,
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{DefaultValue, Key, Keys, Kind, Presence, ROOT, Standing};
+use super::keys::{DefaultValue, Key, Keys, Kind, Origin, Presence, ROOT, Standing};
 
 /// The scalars that a text may be spelled as: `version: 1.10` is text, and `1.10` at that.
 const SCALAR: [&str; 3] = ["string", "number", "boolean"];
@@ -51,7 +51,7 @@ fn section(keys: &Keys, presence: Presence) -> Map<String, Value> {
 }
 
 fn described(key: &Key) -> Value {
-    let mut schema = Map::from_iter([entry("description", key.what)]);
+    let mut schema = Map::from_iter([entry("description", explained(key))]);
     schema.extend(value(&key.kind, key.presence));
     if let Some(default) = key.default {
         schema.extend([match default {
@@ -75,6 +75,13 @@ fn described(key: &Key) -> Value {
         ]);
     }
     Value::Object(schema)
+}
+
+fn explained(key: &Key) -> String {
+    match key.origin {
+        Origin::GoBroker => key.what.to_owned(),
+        Origin::Ours => format!("{} Not a key of the Go broker.", key.what),
+    }
 }
 
 fn value(kind: &Kind, presence: Presence) -> Map<String, Value> {

@@ -21,8 +21,18 @@ pub(super) struct Section<'a> {
     context: Context<'a>,
     path: String,
     place: Place,
+    /// The key that seems to stand there instead, where this section is absent.
+    slip: Option<Slip>,
     entries: &'a [(odb_adapter_sdk::yaml::Spanned<String>, Located)],
     keys: &'static Keys,
+}
+
+/// A key that nobody knows, near to one that is missing.
+#[derive(Clone)]
+struct Slip {
+    written: String,
+    meant: &'static str,
+    place: Place,
 }
 
 /// What all sections of a file share.
@@ -80,6 +90,7 @@ impl<'a> Section<'a> {
             context,
             path,
             place: place(node),
+            slip: None,
             entries,
             keys,
         }
@@ -124,7 +135,19 @@ impl<'a> Section<'a> {
 
     /// Notes a fault of a key, whether or not it is there.
     pub(super) fn refuse<T>(&self, key: &str, text: impl Into<String>) -> Option<T> {
-        let place = self.place_of(key);
+        let text = text.into();
+        let Some(slip) = self.slip_for(key) else {
+            let place = self.place_of(key);
+            return self.context.problems.refuse(place, &self.key(key), text);
+        };
+        let Slip {
+            written,
+            meant,
+            place,
+        } = slip;
+        let wrong = text.rsplit_once("; ").map_or(&*text, |(wrong, _)| wrong);
+        let (line, column) = (place.line, place.column);
+        let text = format!("{wrong}; write `{meant}` for `{written}` at {line}:{column}");
         self.context.problems.refuse(place, &self.key(key), text)
     }
 
@@ -179,6 +202,7 @@ impl<'a> Section<'a> {
                 context: self.context,
                 path: self.key(key),
                 place: self.place,
+                slip: self.slip_for(key),
                 entries: &[],
                 keys,
             },

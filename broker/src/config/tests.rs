@@ -424,22 +424,16 @@ fn quotas_are_counted_with_the_service_instances_api_where_there_is_no_cloud_con
     assert!(!format!("{api:?}").contains("hunter2"));
 }
 
+/// Lists come from it, and quotas are counted at the Cloud Controller.
 #[test]
-fn a_service_instances_api_beside_a_cloud_controller_is_remarked_on() {
+fn a_service_instances_api_beside_a_cloud_controller_is_nothing_odd() {
     let source = minimal().replace(
         "service_adapter:\n",
         "service_instances_api: {url: 'https://instances.example'}\nservice_adapter:\n",
     );
-    let remarks = parse(&source).unwrap().remarks;
-    let [remark] = remarks.as_slice() else {
-        panic!("{remarks:?}");
-    };
-    assert!(
-        remark
-            .to_string()
-            .contains("`service_instances_api` stands beside `cf`"),
-        "{remark}"
-    );
+    let loaded = parse(&source).unwrap();
+    assert_eq!(loaded.remarks, []);
+    assert!(loaded.config.service_instances_api.is_some());
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub(super) async fn compare(config: &Config, director: &Director) {
         && !info.config_server
     {
         tracing::warn!(
-            code = %Code::CredHub,
+            code = %Code::NoDirectorCredHub,
             "`broker.enable_secure_manifests` is set, but the Director has no CredHub of its own: deployments whose manifests refer \
              to secrets will fail"
         );

@@ -54,7 +54,7 @@ pub(super) fn watch(tls: &OwnTls, lifecycle: &Lifecycle) {
 }
 
 /// A chain is as good as the one of its certificates that ends first.
-fn first_to_expire(chain: &[OwnCertificate]) -> Option<&OwnCertificate> {
+pub(crate) fn first_to_expire(chain: &[OwnCertificate]) -> Option<&OwnCertificate> {
     chain.iter().min_by_key(|certificate| certificate.not_after)
 }
 
@@ -66,18 +66,19 @@ fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
     if days < 0 {
         tracing::error!(
             code = %Code::CertificateExpiry, %subject, %expiry,
-            "a certificate in `{KEY}` has expired: clients do not connect any more; give a new one and restart the broker"
+            "a certificate in `{KEY}` has expired: clients do not connect any more; renew it and restart the broker (BOSH: \
+             `tls.certificate` of the job, then deploy)"
         );
     } else {
         tracing::warn!(
             code = %Code::CertificateExpiry, %subject, %expiry, days,
-            "a certificate in `{KEY}` expires soon; give a new one and restart the broker"
+            "a certificate in `{KEY}` expires soon; renew it and restart the broker (BOSH: `tls.certificate` of the job, then deploy)"
         );
     }
 }
 
 /// The whole days that are left, if they are few; negative when the time is over.
-fn days_left(certificate: &OwnCertificate, now: Timestamp) -> Option<i64> {
+pub(crate) fn days_left(certificate: &OwnCertificate, now: Timestamp) -> Option<i64> {
     let seconds = certificate.not_after.as_second() - now.as_second();
     let days = seconds.div_euclid(24 * 60 * 60);
     (days < NOTICE_DAYS).then_some(days)
@@ -90,6 +91,7 @@ mod tests {
     fn certificate(not_after: &str) -> OwnCertificate {
         OwnCertificate {
             subject: "CN=broker".to_owned(),
+            not_before: Timestamp::UNIX_EPOCH,
             not_after: not_after.parse().unwrap(),
         }
     }

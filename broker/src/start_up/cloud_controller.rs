@@ -2,7 +2,7 @@
 
 use odb_platform::{
     cloud_controller::{CloudController, CloudControllerError, SEES_ALL, Sight},
-    http::{Call, Limits},
+    http::{Call, Limits, Trust},
     uaa::{ClientAdministration, Grant, Token, TokenSource},
 };
 
@@ -24,7 +24,7 @@ pub(super) async fn check(config: &Config) -> Checked<Option<Foundation>> {
         );
         return Ok(None);
     };
-    let (client, clients, tokens) = connect(cf)?;
+    let (client, clients, tokens) = connect(cf, &trust_of(cf)?, &Limits::default())?;
     if cf.checks == CloudFoundryChecks::Skipped {
         tracing::warn!(
             url = %cf.url,
@@ -83,16 +83,23 @@ pub(super) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     Ok(Some((client, clients)))
 }
 
-fn connect(
-    cf: &CloudFoundry,
-) -> Checked<(CloudController, Option<ClientAdministration>, TokenSource)> {
-    let trust = trust::of_a_platform(
+/// Whose certificates are believed at the Cloud Controller and its UAA.
+pub(crate) fn trust_of(cf: &CloudFoundry) -> Checked<Trust> {
+    trust::of_a_platform(
         "cf.root_ca_cert",
         cf.root_ca_cert.as_deref(),
         cf.verification,
         "`broker.disable_ssl_cert_verification` or `cf.disable_ssl_cert_verification`",
         "the Cloud Controller or its UAA",
-    )?;
+    )
+}
+
+/// The clients of the Cloud Controller and its UAA. Nobody is asked yet.
+pub(crate) fn connect(
+    cf: &CloudFoundry,
+    trust: &Trust,
+    limits: &Limits,
+) -> Checked<(CloudController, Option<ClientAdministration>, TokenSource)> {
     let grant = match &cf.credentials {
         PlatformCredentials::Client {
             client_id,
@@ -107,19 +114,15 @@ fn connect(
         },
     };
     let unusable = |key| move |source| vec![StartUpFault::Address { key, source }];
-    let tokens = TokenSource::connect(cf.uaa_url.as_written(), &trust, grant, Limits::default())
+    let tokens = TokenSource::connect(cf.uaa_url.as_written(), trust, grant, limits.clone())
         .map_err(unusable("cf.uaa.url"))?;
-    let client = CloudController::connect(
-        cf.url.as_written(),
-        &trust,
-        tokens.clone(),
-        Limits::default(),
-    )
-    .map_err(unusable("cf.url"))?;
+    let client =
+        CloudController::connect(cf.url.as_written(), trust, tokens.clone(), limits.clone())
+            .map_err(unusable("cf.url"))?;
     let clients = match &cf.credentials {
         PlatformCredentials::Client { .. } => {
             let (url, tokens) = (cf.uaa_url.as_written(), tokens.clone());
-            let clients = ClientAdministration::connect(url, &trust, tokens, Limits::default());
+            let clients = ClientAdministration::connect(url, trust, tokens, limits.clone());
             Some(clients.map_err(unusable("cf.uaa.url"))?)
         }
         PlatformCredentials::User { .. } => None,
@@ -140,7 +143,7 @@ fn remark_blind_counting(token: &Token, offering: &Offering) {
 }
 
 /// Plans that somebody uses and the configuration does not know any more.
-async fn plans_in_use(
+pub(crate) async fn plans_in_use(
     client: &CloudController,
     call: &Call,
     offering: &Offering,

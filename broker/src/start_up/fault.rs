@@ -119,8 +119,8 @@ pub enum StartUpFault {
         source: CloudControllerError,
     },
     #[error(
-        "could not get a token for the Cloud Controller from the UAA at `{url}`; check `cf.uaa.url` and \
-         `cf.uaa.authentication`"
+        "could not get a token for the Cloud Controller from the UAA at `{url}`; check {}",
+        advice(source)
     )]
     CloudControllerToken {
         url: Address,
@@ -151,7 +151,7 @@ pub enum StartUpFault {
     },
     #[error(transparent)]
     Schemas(#[from] SchemasFault),
-    #[error("the broker's own certificate cannot be used; check `broker.tls`")]
+    #[error("the broker's own certificate cannot be used; {}", source.remedy())]
     Certificate {
         #[source]
         source: CertificateError,
@@ -171,7 +171,13 @@ impl StartUpFault {
             }
             Self::ServiceInstancesApi { .. } => "service_instances_api.url",
             Self::CloudController { .. } | Self::CloudControllerVersion { .. } => "cf.url",
-            Self::CloudControllerToken { .. } => "cf.uaa",
+            Self::CloudControllerToken { source, .. } => {
+                if is_refusal(source) {
+                    "cf.uaa.authentication"
+                } else {
+                    "cf.uaa.url"
+                }
+            }
             Self::CloudControllerPlans { .. } | Self::ClientRights { .. } => {
                 "cf.uaa.authentication"
             }
@@ -250,11 +256,76 @@ impl StartUpFault {
     }
 }
 
-/// UAA has answered, and does not want to give a token to us.
+/// What to look at when there is no token for the Cloud Controller.
+fn advice(error: &TokenError) -> &'static str {
+    match error {
+        error if is_refusal(error) => "`cf.uaa.authentication`",
+        TokenError::NoAnswer { .. } | TokenError::OutOfTime => {
+            "`cf.uaa.url`, `cf.root_ca_cert` and that it can be reached from here"
+        }
+        TokenError::Refused { .. } | TokenError::NotUnderstood { .. } | TokenError::Unusable => {
+            "`cf.uaa.url`: a UAA has to be there, and to be well"
+        }
+    }
+}
+
+/// UAA has answered, and does not want to give a token to us. Whoever says no in another way than OAuth has it
+/// (RFC 6749, section 5.2) is no UAA, or none that is well.
 fn is_refusal(error: &TokenError) -> bool {
     match error {
-        TokenError::Refused { .. } => !error.is_transient(),
+        TokenError::Refused { status, error, .. } => {
+            let says_no = matches!(
+                *status,
+                StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
+            );
+            says_no && !error.is_empty()
+        }
         TokenError::Unusable => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_answers_for_a_uaa_in_another_way_is_not_taken_for_one_that_refuses_us() {
+        for (status, error, code, key) in [
+            (
+                StatusCode::UNAUTHORIZED,
+                "invalid_client",
+                "ODB-1110",
+                "cf.uaa.authentication",
+            ),
+            (
+                StatusCode::BAD_REQUEST,
+                "unauthorized_client",
+                "ODB-1110",
+                "cf.uaa.authentication",
+            ),
+            (StatusCode::UNAUTHORIZED, "", "ODB-1103", "cf.uaa.url"),
+            (StatusCode::NOT_FOUND, "", "ODB-1103", "cf.uaa.url"),
+            (StatusCode::NOT_FOUND, "not_found", "ODB-1103", "cf.uaa.url"),
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "",
+                "ODB-1103",
+                "cf.uaa.url",
+            ),
+        ] {
+            let fault = StartUpFault::CloudControllerToken {
+                url: Address::of("https://uaa.example").unwrap(),
+                source: TokenError::Refused {
+                    host: "uaa.example".to_owned(),
+                    status,
+                    error: error.to_owned(),
+                    description: String::new(),
+                },
+            };
+            assert_eq!(fault.code().to_string(), code, "{status} {error}");
+            assert_eq!(fault.key(), key, "{status} {error}");
+            assert!(fault.to_string().contains(key), "{fault}");
+        }
     }
 }

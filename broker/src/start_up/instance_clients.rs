@@ -33,8 +33,7 @@ pub(super) fn of(config: &Config, administration: Option<ClientAdministration>) 
 
 /// Who may write clients and not administer them cannot give away what it has not (`spec/contracts/platform-apis.md` §1.5).
 fn remark_limits(definition: &ClientDefinition) {
-    let gives_rights = !definition.authorities.is_empty() || !definition.scopes.is_empty();
-    if gives_rights || definition.has_grant("password") {
+    if definition.needs_an_administrator() {
         tracing::warn!(
             code = %Code::ClientRights,
             "whom `cf.uaa.authentication` names has `clients.write` and not `clients.admin`, so that the UAA refuses authorities, \

@@ -2,13 +2,13 @@
 
 use odb_platform::{
     cloud_controller::CloudController,
-    http::{Call, Limits},
+    http::{Call, Limits, Trust},
     service_instances_api::ServiceInstancesApi,
 };
 
 use super::{Checked, StartUpFault, trust};
 use crate::{
-    config::{CloudFoundryChecks, Config},
+    config::{self, CloudFoundryChecks, Config},
     operations::{CloudControllerSource, InstanceSource, InstanceSources, Operations},
     telemetry::Chain,
 };
@@ -55,13 +55,7 @@ pub(super) fn service_instances_api(config: &Config) -> Checked<Option<ServiceIn
     let Some(api) = &config.service_instances_api else {
         return Ok(None);
     };
-    let trust = trust::of_a_platform(
-        "service_instances_api.root_ca_cert",
-        api.root_ca_cert.as_deref(),
-        api.verification,
-        "`service_instances_api.disable_ssl_cert_verification`",
-        "the service instances API",
-    )?;
+    let trust = trust_of(api)?;
     let limits = Limits::default();
     ServiceInstancesApi::connect(
         api.url.as_written(),
@@ -72,4 +66,15 @@ pub(super) fn service_instances_api(config: &Config) -> Checked<Option<ServiceIn
     )
     .map(Some)
     .map_err(|source| vec![StartUpFault::ServiceInstancesApi { source }])
+}
+
+/// Whose certificates are believed at the service instances API.
+pub(crate) fn trust_of(api: &config::ServiceInstancesApi) -> Checked<Trust> {
+    trust::of_a_platform(
+        "service_instances_api.root_ca_cert",
+        api.root_ca_cert.as_deref(),
+        api.verification,
+        "`service_instances_api.disable_ssl_cert_verification`",
+        "the service instances API",
+    )
 }

@@ -15,26 +15,28 @@
 //! | `certificate` | the broker's own certificate and key, whose end is watched |
 //! | `trust` | whose certificates are believed |
 //! | `fault` | everything that may be wrong |
+//! | `warning` | what is better put right, and keeps no broker from starting |
 //! | `usage` | begins to tell collectors of telemetry what is there |
 //! | `resume` | picks up what an earlier process left in progress |
 //!
 //! The configuration has been checked before, the adapter's executable included.
 
 mod bosh_credhub;
-mod certificate;
-mod cloud_controller;
+pub(crate) mod certificate;
+pub(crate) mod cloud_controller;
 mod config_rights;
-mod director;
+pub(crate) mod director;
 mod director_version;
 mod executable;
 mod fault;
 mod instance_clients;
-mod instance_source;
+pub(crate) mod instance_source;
 mod resume;
-mod runtime_credhub;
-mod schemas;
-mod trust;
+pub(crate) mod runtime_credhub;
+pub(crate) mod schemas;
+pub(crate) mod trust;
 mod usage;
+mod warning;
 
 use std::ffi::OsString;
 
@@ -56,6 +58,7 @@ pub use director_version::DirectorVersionFault;
 pub use fault::StartUpFault;
 pub use resume::resume;
 pub use schemas::SchemasFault;
+pub use warning::{Reach, StartUpWarning};
 
 /// What a running broker consists of.
 #[derive(Debug)]
@@ -82,42 +85,65 @@ struct Neighbours {
     api: Option<ServiceInstancesApi>,
 }
 
+/// What a start would say.
+#[derive(Debug, Default)]
+pub struct Examined {
+    /// What would keep the broker from starting.
+    pub faults: Vec<StartUpFault>,
+    /// What it would warn of.
+    pub warnings: Vec<StartUpWarning>,
+}
+
 /// Checks all neighbours as a start does, and tells everything that is wrong.
 pub async fn examine(
     config: &Config,
     environment: impl Iterator<Item = (OsString, OsString)>,
-) -> Vec<StartUpFault> {
+) -> Examined {
     let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
-    check_neighbours(config, &adapter)
+    let mut warnings = Vec::new();
+    let faults = check_neighbours(config, &adapter, &mut warnings)
         .await
         .err()
-        .unwrap_or_default()
+        .unwrap_or_default();
+    Examined { faults, warnings }
 }
 
 /// Asks the adapter for its schemas as a start does, and tells everything that is wrong.
 pub async fn examine_adapter(
     config: &Config,
     environment: impl Iterator<Item = (OsString, OsString)>,
-) -> Vec<StartUpFault> {
+) -> Examined {
     let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
-    schemas::check(config, &adapter)
-        .await
-        .err()
-        .unwrap_or_default()
+    Examined {
+        faults: schemas_of(config, &adapter).await.err().unwrap_or_default(),
+        warnings: Vec::new(),
+    }
 }
 
-async fn check_neighbours(config: &Config, adapter: &ServiceAdapter) -> Checked<Neighbours> {
+async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Checked<Schemas> {
+    let limit = config.broker.timings.start_up;
+    schemas::check(&config.adapter, &config.offering, limit, adapter).await
+}
+
+async fn check_neighbours(
+    config: &Config,
+    adapter: &ServiceAdapter,
+    warnings: &mut Vec<StartUpWarning>,
+) -> Checked<Neighbours> {
     let (director, credhub, cloud_controller, secure_bindings, schemas) = tokio::join!(
         director::check(config),
         bosh_credhub::check(config),
         cloud_controller::check(config),
         runtime_credhub::check(config),
-        schemas::check(config, adapter)
+        schemas_of(config, adapter)
     );
 
     // Every check has run; each may have found several faults.
     let mut faults = Vec::new();
-    let director = passed(director, &mut faults);
+    let director = passed(director, &mut faults).map(|(director, warning)| {
+        warnings.extend(warning);
+        director
+    });
     let credhub = passed(credhub, &mut faults);
     let cloud_controller = passed(cloud_controller, &mut faults);
     let secure_bindings = passed(secure_bindings, &mut faults);
@@ -175,7 +201,14 @@ pub async fn start(
         schemas,
         tls,
         api,
-    } = check_neighbours(config, &adapter).await?;
+    } = {
+        let mut warnings = Vec::new();
+        let checked = check_neighbours(config, &adapter, &mut warnings).await;
+        for warning in warnings {
+            tracing::warn!(code = %warning.code(), %warning, "a start-up check warns");
+        }
+        checked?
+    };
     for plan in &config.offering.plans {
         metrics().operations.expect(&plan.name);
     }

@@ -85,7 +85,8 @@ fn is_out_of_reach(error: &ConnectCredHubError) -> bool {
     )
 }
 
-fn trust_of(section: &RuntimeCredHub) -> Checked<Trust> {
+/// Whose certificates are believed at the runtime CredHub and its UAA.
+pub(crate) fn trust_of(section: &RuntimeCredHub) -> Checked<Trust> {
     let authorities = [
         ("credhub.ca_cert", &section.ca_cert),
         ("credhub.internal_uaa_ca_cert", &section.uaa_ca_cert),

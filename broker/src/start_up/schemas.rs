@@ -1,5 +1,7 @@
 //! Asks the adapter what parameters each plan takes, once and for all plans at a time.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use odb_adapter_sdk::protocol::{ExitCode, GeneratePlanSchemas};
 use tokio::time::Instant;
@@ -8,7 +10,7 @@ use tracing::Instrument;
 use super::{Checked, StartUpFault};
 use crate::{
     adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
-    config::{Config, Offering, Plan, PlanSchemaSupport},
+    config::{self, Offering, Plan, PlanSchemaSupport},
     ids::PlanId,
     offering::{BrokenSchema, PlanSchemas, Schemas},
 };
@@ -49,14 +51,16 @@ pub enum SchemasFault {
 }
 
 /// The schemas of all plans; none where the operator has not switched them on.
-pub(super) async fn check(config: &Config, adapter: &ServiceAdapter) -> Checked<Schemas> {
-    if config.adapter.plan_schemas == PlanSchemaSupport::Disabled {
+pub(crate) async fn check(
+    settings: &config::Adapter,
+    offering: &Offering,
+    limit: Duration,
+    adapter: &ServiceAdapter,
+) -> Checked<Schemas> {
+    if settings.plan_schemas == PlanSchemaSupport::Disabled {
         return Ok(Schemas::default());
     }
-    let (offering, deadline) = (
-        &config.offering,
-        Instant::now() + config.broker.timings.start_up,
-    );
+    let deadline = Instant::now() + limit;
     let answers = join_all(offering.plans.iter().map(|plan| {
         // The log has what the adapter says on the way.
         let span = tracing::info_span!("plan_schemas", plan.name = %plan.name);

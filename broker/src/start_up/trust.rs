@@ -7,7 +7,7 @@ use crate::{code::Code, config::Verification};
 
 /// The Director and its UAA: the configured authorities and no other, else the operating system's. They are
 /// never left unverified.
-pub(super) fn of_the_director(key: &'static str, authorities: Option<&str>) -> Checked<Trust> {
+pub(crate) fn of_the_director(key: &'static str, authorities: Option<&str>) -> Checked<Trust> {
     match authorities {
         Some(pem) => Trust::only(pem),
         None => Trust::system(),
@@ -17,7 +17,7 @@ pub(super) fn of_the_director(key: &'static str, authorities: Option<&str>) -> C
 
 /// A CredHub and its UAA: the operating system's authorities, and those that are configured beside them. They are never left
 /// unverified.
-pub(super) fn of_a_credhub(key: &'static str, authorities: Option<&str>) -> Checked<Trust> {
+pub(crate) fn of_a_credhub(key: &'static str, authorities: Option<&str>) -> Checked<Trust> {
     match authorities {
         Some(pem) => Trust::system_and(pem),
         None => Trust::system(),

@@ -2,7 +2,7 @@
 
 use super::{CfFault, JobGuid};
 use crate::{
-    http::{Method, StatusCode, TransportError, UnreadableAnswer, is_transient},
+    http::{Method, Name, StatusCode, TransportError, UnreadableAnswer, Words, is_transient},
     uaa::TokenError,
 };
 
@@ -22,7 +22,9 @@ pub enum CloudControllerError {
     },
     /// The Cloud Controller said no.
     #[error(
-        "the Cloud Controller refused `{method} {path}` with status {status}, `{title}`: `{detail}`"
+        "the Cloud Controller refused `{method} {path}` with status {status}{}{}",
+        Name(title),
+        Words(detail)
     )]
     Refused {
         /// What was asked.

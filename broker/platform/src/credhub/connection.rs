@@ -94,6 +94,11 @@ impl CredHub {
         })))
     }
 
+    /// Where the tokens come from.
+    pub fn tokens(&self) -> &TokenSource {
+        &self.0.tokens
+    }
+
     pub(super) fn known_version(&self) -> &OnceLock<CredHubVersion> {
         &self.0.version
     }

@@ -1,7 +1,7 @@
 //! What can go wrong with a call to CredHub.
 
 use crate::{
-    http::{StatusCode, TransportError, UnreadableAnswer, is_transient},
+    http::{StatusCode, TransportError, UnreadableAnswer, Words, is_transient},
     uaa::TokenError,
 };
 
@@ -23,7 +23,10 @@ pub enum CredHubError {
     ///
     /// 404 means that a credential is not there or that the client may not see it; 403 that it may
     /// not write, or that its token lacks `credhub.read` or `credhub.write`.
-    #[error("CredHub at `{host}` refused `{asked}` with status {status}: `{description}`")]
+    #[error(
+        "CredHub at `{host}` refused `{asked}` with status {status}{}",
+        Words(description)
+    )]
     Refused {
         /// The server.
         host: String,

@@ -130,6 +130,24 @@ impl CredHub {
         }))
     }
 
+    /// What an actor is permitted with all that is below a folder, as far as the client may see it: what stands for exactly
+    /// this folder; without a folder for everything there is. Servers before 2.0 know nothing of folders. Safe to repeat.
+    #[tracing::instrument(name = "credhub.permitted_below", skip_all, fields(actor = %actor))]
+    pub async fn permitted_below(
+        &self,
+        call: &Call,
+        folder: Option<&CredentialName>,
+        actor: &Actor,
+    ) -> Result<BTreeSet<PermittedOperation>, CredHubError> {
+        let path = format!("{}/*", folder.map_or("", CredentialName::as_str));
+        let actor = actor.to_string();
+        let query = [("path", path.as_str()), ("actor", actor.as_str())];
+        let found = self.read::<WirePermission>(call, &V2, &query).await;
+        Ok(unless_absent(found)?
+            .map(|wire| wire.operations.into_iter().collect())
+            .unwrap_or_default())
+    }
+
     /// Takes from an actor all that it was permitted with exactly this credential. Since version 2
     /// permissions outlive their credential.
     #[tracing::instrument(name = "credhub.revoke", skip_all, fields(credential = %name, actor = %actor))]
@@ -197,6 +215,18 @@ impl CredHub {
     fn permission_address(&self, id: &PermissionId) -> url::Url {
         let [api, v2, permissions] = V2;
         self.address(&[api, v2, permissions, id.as_str()], &[])
+    }
+}
+
+impl fmt::Display for PermittedOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+            Self::ReadAcl => "read_acl",
+            Self::WriteAcl => "write_acl",
+        })
     }
 }
 

@@ -72,7 +72,7 @@ impl CredHubVersion {
 
     /// Whether it is of the time before 2.0, when a set kept the old value unless told otherwise,
     /// and permissions had another form.
-    pub(super) fn is_before_2(&self) -> bool {
+    pub fn is_before_2(&self) -> bool {
         self.major < 2
     }
 }

@@ -102,6 +102,13 @@ impl Director {
         address::tls_server(url, PORT).map(drop)
     }
 
+    /// The server that is called for an address as configured.
+    pub fn server_at(url: &str) -> Result<Url, ClientError> {
+        let mut server = address::tls_server(url, PORT)?;
+        server.set_path("/");
+        Ok(server)
+    }
+
     /// Connects to the Director at `url`, of which only host and port (25555 if there is none)
     /// count: it is always spoken to over TLS. Reads `/info` to learn how it authenticates, but
     /// does not try the credentials; [`Director::authenticated_info`] does.
@@ -113,9 +120,7 @@ impl Director {
         credentials: Credentials,
         limits: Limits,
     ) -> Result<Self, ConnectError> {
-        let mut server =
-            address::tls_server(url, PORT).map_err(|source| ConnectError::Client { source })?;
-        server.set_path("/");
+        let server = Self::server_at(url).map_err(|source| ConnectError::Client { source })?;
         let http = HttpClient::new(trust, limits)
             .map_err(|source| ConnectError::Client { source })?
             .of(Neighbour::Director);
@@ -164,7 +169,7 @@ impl Director {
     }
 
     /// Where the tokens come from, if the Director takes tokens.
-    pub(super) fn tokens(&self) -> Option<&TokenSource> {
+    pub fn tokens(&self) -> Option<&TokenSource> {
         match &self.0.identity {
             Identity::Basic(_) => None,
             Identity::Uaa(tokens) => Some(tokens),

@@ -1,7 +1,7 @@
 //! What can go wrong with a call to the Director.
 
 use crate::{
-    http::{Method, StatusCode, TransportError, UnreadableAnswer, is_transient},
+    http::{Method, StatusCode, TransportError, UnreadableAnswer, Words, is_transient},
     uaa::TokenError,
 };
 
@@ -20,7 +20,10 @@ pub enum DirectorError {
         source: TransportError,
     },
     /// The Director said no.
-    #[error("the Director refused `{method} {path}` with status {status}: `{description}`")]
+    #[error(
+        "the Director refused `{method} {path}` with status {status}{}",
+        Words(description)
+    )]
     Refused {
         /// What was asked.
         method: Method,
@@ -53,7 +56,10 @@ pub enum DirectorError {
         path: String,
     },
     /// The Director knows the broker and does not let it: the 401 with code 600000.
-    #[error("the Director does not allow the broker `{method} {path}`: `{description}`")]
+    #[error(
+        "the Director does not allow the broker `{method} {path}`{}",
+        Words(description)
+    )]
     NotAllowed {
         /// What was asked.
         method: Method,
@@ -146,7 +152,10 @@ pub enum SubmitError {
         source: DirectorError,
     },
     /// The Director said no: nothing has taken effect.
-    #[error("the Director refused `{asked}` with status {status}: `{description}`")]
+    #[error(
+        "the Director refused `{asked}` with status {status}{}",
+        Words(description)
+    )]
     Refused {
         /// What it was asked for, such as `POST /deployments`.
         asked: String,

@@ -3,14 +3,15 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::StatusCode;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, warn};
 use url::{Host, Url};
 
 use super::{
-    Answer, Attempt, AttemptOutcome, Call, ClientError, Departure, Limits, Neighbour, Repeat,
-    Request, TransportError, Trust, error::tls_error, observer,
+    Answer, Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeFault, Limits,
+    Neighbour, Repeat, Request, TransportError, Trust, error::tls_error, observer,
 };
 
 /// Idle connections are given up before a server's own limit, so that few requests meet a
@@ -142,13 +143,7 @@ impl HttpClient {
 
     /// Loopback addresses are not reached through a proxy, whatever the environment says.
     fn client_for(&self, url: &Url) -> &reqwest::Client {
-        let loopback = match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        if loopback {
+        if is_loopback(url) {
             &self.direct
         } else {
             &self.through_proxy
@@ -161,6 +156,29 @@ impl fmt::Debug for HttpClient {
         f.debug_struct("HttpClient")
             .field("limits", &self.limits)
             .finish_non_exhaustive()
+    }
+}
+
+/// The proxy that a request to this address goes through, if it goes through one: host and port, without credentials.
+pub fn proxy_for(url: &Url) -> Option<String> {
+    if is_loopback(url) {
+        return None;
+    }
+    let address = url.as_str().parse().ok()?;
+    let proxy = Matcher::from_system().intercept(&address)?;
+    let authority = proxy.uri().authority()?;
+    Some(match authority.port() {
+        Some(port) => format!("{}:{port}", authority.host()),
+        None => authority.host().to_owned(),
+    })
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 
@@ -203,15 +221,19 @@ async fn read_start(
 
 fn failed(error: reqwest::Error) -> TransportError {
     let connecting = error.is_connect();
-    let handshake = connecting && tls_error(&error).is_some();
+    let handshake = tls_error(&error).filter(|_| connecting).cloned();
     // The address is told by the error that wraps this one.
     let source = Arc::new(error.without_url());
-    if handshake {
-        TransportError::Handshake { source }
+    if let Some(said) = handshake {
+        TransportError::Handshake {
+            source: HandshakeFault(Arc::new(said)),
+        }
     } else if connecting {
         TransportError::NotConnected { source }
     } else {
-        TransportError::Broken { source }
+        TransportError::Broken {
+            source: Break(source),
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::{error::Error, io, sync::Arc};
 
+use super::{Break, HandshakeFault};
+
 /// A request got no (complete) answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TransportError {
@@ -18,14 +20,14 @@ pub enum TransportError {
     Handshake {
         /// What TLS said.
         #[source]
-        source: Arc<reqwest::Error>,
+        source: HandshakeFault,
     },
     /// The connection broke after the request may have been sent.
     #[error("the connection broke before the answer was complete")]
     Broken {
         /// What the network said.
         #[source]
-        source: Arc<reqwest::Error>,
+        source: Break,
     },
     /// One attempt took longer than [`Limits::attempt`](super::Limits::attempt).
     #[error("no complete answer came within {limit_ms} ms")]
@@ -63,10 +65,8 @@ impl TransportError {
             return false;
         };
         matches!(
-            tls_error(source.as_ref()),
-            Some(rustls::Error::InvalidCertificate(
-                rustls::CertificateError::UnknownIssuer
-            ))
+            *source.0,
+            rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)
         )
     }
 

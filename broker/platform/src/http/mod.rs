@@ -21,12 +21,14 @@ mod error;
 mod limits;
 mod observer;
 mod request;
+mod said;
+mod tls;
 mod trust;
 
 pub use address::check_address;
 pub use answer::{Answer, UnreadableAnswer, cut};
 pub use call::{Call, Deadline};
-pub use client::HttpClient;
+pub use client::{HttpClient, proxy_for};
 pub use error::{ClientError, TransportError};
 pub use limits::Limits;
 pub use observer::{
@@ -34,8 +36,10 @@ pub use observer::{
 };
 pub use request::{Repeat, Request, UnsendableCredentials, basic_authorization};
 pub use reqwest::{Method, StatusCode, header};
+pub use tls::{Break, HandshakeFault, is_of_a_namesake};
 pub use trust::{Trust, TrustError};
 pub use url::Url;
 
 pub(crate) use client::is_transient;
 pub(crate) use observer::tell_token;
+pub(crate) use said::{Name, Words};

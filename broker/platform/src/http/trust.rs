@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use rustls::{
     ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
     client::{
-        WantsClientCert,
+        VerifierBuilderError, WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     },
     crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature},
@@ -19,6 +19,7 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 #[derive(Clone)]
 pub struct Trust {
     config: Arc<ClientConfig>,
+    judge: Arc<dyn ServerCertVerifier>,
     verified: bool,
 }
 
@@ -57,6 +58,13 @@ pub enum TrustError {
         /// What the library says.
         #[source]
         source: rustls::Error,
+    },
+    /// The TLS library refuses the authorities.
+    #[error("the authorities cannot be used")]
+    Authorities {
+        /// What the library says.
+        #[source]
+        source: VerifierBuilderError,
     },
 }
 
@@ -100,38 +108,62 @@ impl Trust {
             certificate,
             signatures: AcceptAnyServer(provider.clone()),
         };
-        let config = builder(provider)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier));
-        Ok(Self::new(config, true))
+        Self::new(provider, Arc::new(verifier), true)
     }
 
     /// Believes everybody. For the operator who has switched verification off.
     pub fn unverified() -> Result<Self, TrustError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let config = builder(provider.clone())?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AcceptAnyServer(provider)));
-        Ok(Self::new(config, false))
+        let verifier = Arc::new(AcceptAnyServer(provider.clone()));
+        Self::new(provider, verifier, false)
     }
 
-    pub(super) fn client_config(&self) -> ClientConfig {
+    /// How TLS is spoken under this trust.
+    pub fn client_config(&self) -> ClientConfig {
         (*self.config).clone()
+    }
+
+    /// Whether a server that is called `name` and has shown these certificates, its own first, is believed at a time.
+    pub fn judge(
+        &self,
+        shown: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), rustls::Error> {
+        let Some((own, others)) = shown.split_first() else {
+            return Err(rustls::Error::NoCertificatesPresented);
+        };
+        self.judge
+            .verify_server_cert(own, others, name, &[], now)
+            .map(|_| ())
     }
 
     fn anchored_in(roots: RootCertStore) -> Result<Self, TrustError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        Ok(Self::new(
-            builder(provider)?.with_root_certificates(roots),
-            true,
-        ))
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+                .build()
+                .map_err(|source| TrustError::Authorities { source })?;
+        Self::new(provider, verifier, true)
     }
 
-    fn new(config: rustls::ConfigBuilder<ClientConfig, WantsClientCert>, verified: bool) -> Self {
-        Self {
-            config: Arc::new(config.with_no_client_auth()),
+    fn new(
+        provider: Arc<CryptoProvider>,
+        judge: Arc<dyn ServerCertVerifier>,
+        verified: bool,
+    ) -> Result<Self, TrustError> {
+        // The provider is named here, so that no process-wide default has to be installed first.
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+            .map_err(|source| TrustError::Tls { source })?
+            .dangerous()
+            .with_custom_certificate_verifier(judge.clone())
+            .with_no_client_auth();
+        Ok(Self {
+            config: Arc::new(config),
+            judge,
             verified,
-        }
+        })
     }
 }
 
@@ -141,15 +173,6 @@ impl fmt::Debug for Trust {
             .field("verified", &self.verified)
             .finish_non_exhaustive()
     }
-}
-
-fn builder(
-    provider: Arc<CryptoProvider>,
-) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, TrustError> {
-    // The provider is named here, so that no process-wide default has to be installed first.
-    ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
-        .map_err(|source| TrustError::Tls { source })
 }
 
 fn system_roots() -> Result<RootCertStore, TrustError> {

@@ -1,6 +1,6 @@
 //! Why there is no token.
 
-use crate::http::{StatusCode, TransportError, UnreadableAnswer, is_transient};
+use crate::http::{Name, StatusCode, TransportError, UnreadableAnswer, Words, is_transient};
 
 /// There is no token.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -16,7 +16,9 @@ pub enum TokenError {
     },
     /// UAA said no.
     #[error(
-        "UAA at `{host}` refused `POST /oauth/token` with status {status}, `{error}`: `{description}`"
+        "UAA at `{host}` refused `POST /oauth/token` with status {status}{}{}",
+        Name(error),
+        Words(description)
     )]
     Refused {
         /// UAA's host.

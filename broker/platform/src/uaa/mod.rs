@@ -2,11 +2,13 @@
 //!
 //! Contract: `spec/contracts/platform-apis.md`, sections 1.1, 1.2 and 1.5.
 
+mod claims;
 mod clients;
 mod error;
 mod grant;
 mod token_source;
 
+pub use claims::Claims;
 pub use clients::{
     ClientAdministration, ClientAdministrationError, ClientId, ClientRegistration, ClientRights,
     CreateClientError, NewClient, SecretChange,

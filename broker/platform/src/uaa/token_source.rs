@@ -102,6 +102,14 @@ impl TokenSource {
         Ok(token)
     }
 
+    /// The address of the UAA, without a path of its own.
+    pub fn server(&self) -> Url {
+        let mut server = self.0.endpoint.clone();
+        let path = server.path().trim_end_matches("/oauth/token").to_owned();
+        server.set_path(&path);
+        server
+    }
+
     /// Forgets a token that was refused, unless it has been replaced already.
     pub fn invalidate(&self, refused: &Token) {
         self.0.refused.fetch_max(refused.number, Ordering::AcqRel);
@@ -189,6 +197,10 @@ impl Token {
     /// What the token allows, in UAA's words; nothing where UAA does not tell.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
+    }
+
+    pub(super) fn value(&self) -> &SecretString {
+        &self.value
     }
 
     pub(crate) fn header(&self) -> Result<HeaderValue, TokenError> {

@@ -13,9 +13,13 @@ fn now() -> Timestamp {
 
 /// A certificate in PEM form that ends on that day, and its key.
 fn certificate(until: (i32, u8, u8)) -> (String, String) {
+    certificate_of((2020, 1, 1), until)
+}
+
+fn certificate_of(from: (i32, u8, u8), until: (i32, u8, u8)) -> (String, String) {
     let key = rcgen::KeyPair::generate().unwrap();
     let mut parameters = rcgen::CertificateParams::new(["broker.example".to_owned()]).unwrap();
-    parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    parameters.not_before = rcgen::date_time_ymd(from.0, from.1, from.2);
     parameters.not_after = rcgen::date_time_ymd(until.0, until.1, until.2);
     let certificate = parameters.self_signed(&key).unwrap();
     (certificate.pem(), key.serialize_pem())
@@ -83,6 +87,21 @@ fn a_certificate_is_remarked_on_from_thirty_days_before_its_end_and_refused_afte
             );
             assert!(
                 told.starts_with("broker.tls.cert_file ") && told.contains(&day.to_string()),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_certificate_that_begins_in_the_future_is_refused_with_the_day() {
+    for (from, faults) in [((2030, 3, 31), 0), ((2030, 4, 2), 1)] {
+        let (pem, key) = certificate_of(from, (2040, 1, 1));
+        let (said, _) = said_of_files(&pem, Some(&key));
+        assert_eq!(said.len(), faults, "{from:?}: {said:?}");
+        for told in said {
+            assert!(
+                told.starts_with("broker.tls.cert_file ") && told.contains("begins on 2030-04-02"),
                 "{told}"
             );
         }

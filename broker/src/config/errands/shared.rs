@@ -39,7 +39,7 @@ pub struct CloudFoundryAccess {
 
 /// What the Go errands say when one of the three is missing, which ours say with the place.
 const BROKER_ACCESS: &str =
-    "is missing; the brokerUsername, brokerPassword and brokerUrl are required to function";
+    "is missing: the brokerUsername, brokerPassword and brokerUrl are required to function";
 
 /// Reads `broker_api`, which must be there.
 pub(super) fn broker_api(root: &Section<'_>) -> Option<BrokerApi> {

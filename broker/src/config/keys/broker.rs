@@ -6,8 +6,9 @@ pub(super) const BROKER: Keys = Keys::only(&[
     Key::number_within("port", 1, 65535, "The port that the broker listens on.").required(),
     Key::text(
         "bind_address",
-        "The IP address to listen on; all interfaces unless given. Not a key of the Go broker.",
-    ),
+        "The IP address to listen on; all interfaces unless given.",
+    )
+    .of_our_own(),
     Key::text(
         "username",
         "The name that the platform and the errands authenticate with.",
@@ -74,22 +75,26 @@ pub(super) const BROKER: Keys = Keys::only(&[
     ),
     Key::flag(
         "skip_unchanged_upgrades",
-        "Hand nothing over for an upgrade that would change nothing of an instance at rest. Changed cloud, runtime and CPI configs and rotated variables are not seen. Not a key of the Go broker.",
-    ),
+        "Hand nothing over for an upgrade that would change nothing of an instance at rest. Changed cloud, runtime and CPI configs and rotated variables are not seen.",
+    )
+    .of_our_own(),
     Key::flag(
         "enable_fetch_instance",
-        "Tell platforms what an instance is; the catalog announces it. Not a key of the Go broker.",
-    ),
+        "Tell platforms what an instance is; the catalog announces it.",
+    )
+    .of_our_own(),
     Key::flag(
         "require_organization_and_space",
-        "Refuse orders without `organization_guid` and `space_guid`, as the specification has it. Not a key of the Go broker.",
-    ),
+        "Refuse orders without `organization_guid` and `space_guid`, as the specification has it.",
+    )
+    .of_our_own(),
     Key::flag("startup_banner", "Print a name at start-up."),
     Key::section(
         "timings",
         &TIMINGS,
-        "Durations and ceilings. Not a key of the Go broker.",
-    ),
+        "Durations and ceilings.",
+    )
+    .of_our_own(),
     Key::flag("enable_optimised_upgrades", "Means nothing.").deprecated("remove it"),
 ]);
 

@@ -23,8 +23,9 @@ pub(super) const CATALOG: Keys = Keys::only(&[
     ),
     Key::flag(
         "bindings_retrievable",
-        "Tell platforms what a binding is; needs `credhub`, and the catalog announces it. Not a key of the Go broker.",
-    ),
+        "Tell platforms what a binding is; needs `credhub`, and the catalog announces it.",
+    )
+    .of_our_own(),
     Key::flag(
         "plan_updatable",
         "Whether an instance may move to another plan.",

@@ -78,7 +78,8 @@ const PLAN: Keys = Keys::only(&[
     Key::texts(
         "service_access_orgs",
         "The names of further organizations that may use it.",
-    ),
+    )
+    .of_our_own(),
 ]);
 
 /// `deregister-broker`.
@@ -102,13 +103,15 @@ pub(in crate::config) const DELETION: Keys = file_with(&[
         1,
         1000,
         "How many instances are deleted at once; 10 unless it is given.",
-    ),
+    )
+    .of_our_own(),
     Key::number_within(
         "give_up_after",
         1,
         604_800,
         "Seconds that one instance may take in all; 14400 (four hours) unless it is given.",
-    ),
+    )
+    .of_our_own(),
 ]);
 
 const OFFERING: Keys =
@@ -155,11 +158,7 @@ pub(in crate::config) const FLEET: Keys = file_with(&[
         &DIRECTOR,
         "The Director. Only its version is asked for, and only where the broker cannot tell it.",
     ),
-    Key::section(
-        "run",
-        &RUN,
-        "How the run goes, in what the Go errands do not have. Flags win.",
-    ),
+    Key::section("run", &RUN, "How the run goes. Flags win.").of_our_own(),
 ]);
 
 const DIRECTOR: Keys = Keys::only(&[

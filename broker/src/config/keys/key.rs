@@ -35,6 +35,8 @@ pub(in crate::config) struct Key {
     pub(in crate::config) standing: Standing,
     /// Whether its value is to be seen by nobody.
     pub(in crate::config) is_secret: bool,
+    /// Whose key it is.
+    pub(in crate::config) origin: Origin,
 }
 
 /// What the values of a key are.
@@ -88,6 +90,15 @@ pub(in crate::config) enum DefaultValue {
     Number(u64),
     /// That boolean.
     Flag(bool),
+}
+
+/// Whose key it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Origin {
+    /// The Go programs have it, too.
+    GoBroker,
+    /// They do not, and ignore it.
+    Ours,
 }
 
 /// Who reads a key.
@@ -173,6 +184,7 @@ impl Key {
             default: None,
             standing: Standing::Read,
             is_secret: false,
+            origin: Origin::GoBroker,
         }
     }
 
@@ -280,6 +292,12 @@ impl Key {
 
     pub(super) const fn secret(mut self) -> Self {
         self.is_secret = true;
+        self
+    }
+
+    /// The Go programs do not have it.
+    pub(super) const fn of_our_own(mut self) -> Self {
+        self.origin = Origin::Ours;
         self
     }
 

@@ -20,7 +20,7 @@ mod neighbours;
 mod plan;
 mod software;
 
-pub(super) use key::{DefaultValue, FREE, Key, Keys, Kind, Presence, Standing};
+pub(super) use key::{DefaultValue, FREE, Key, Keys, Kind, Origin, Presence, Standing};
 
 /// The whole file.
 pub(super) const ROOT: Keys = Keys::only(&[

@@ -74,12 +74,12 @@ const CF_AUTHENTICATION: Keys = Keys::only(&[
     Key::section(
         "client_credentials",
         &CLIENT,
-        "A client of the UAA with `cloud_controller.admin` and `clients.read`; `clients.write` with `client_definition`.",
+        "A client of the UAA with `cloud_controller.admin`, and `clients.admin` with `client_definition`.",
     ),
     Key::section(
         "user_credentials",
         &USER,
-        "A user in `cloud_controller.admin` and `scim.read`.",
+        "A user of the UAA in the group `cloud_controller.admin`, who logs in by the client `cf`.",
     ),
 ]);
 

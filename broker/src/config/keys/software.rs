@@ -6,9 +6,9 @@ pub(super) const ADAPTER: Keys = Keys::only(&[
     Key::text("path", "The service adapter's executable.").required(),
     Key::texts(
         "environment",
-        "Names of environment variables that the adapter gets to see beside `PATH`, `HOME`, `TMPDIR`, locale and proxies. \
-         Not a key of the Go broker.",
-    ),
+        "Names of environment variables that the adapter gets to see beside `PATH`, `HOME`, `TMPDIR`, locale and proxies.",
+    )
+    .of_our_own(),
     Key::texts(
         "mount_paths",
         "Paths that the adapter reads under bpm; used by the BOSH release only.",

@@ -1,6 +1,6 @@
 //! Keys that mean nothing here.
 
-use super::{Section, has_value};
+use super::{Section, Slip, has_value};
 use crate::config::{
     document::{Node, Place, place},
     keys::{Key, Kind, Standing},
@@ -53,13 +53,41 @@ impl Section<'_> {
         }
     }
 
-    fn remark_unknown(&self, name: &str, place: Place) {
-        let nearest = self
-            .keys
+    /// What seems to stand in the place of a key that is not there.
+    pub(super) fn slip_for(&self, key: &str) -> Option<Slip> {
+        if self.entries.iter().any(|(name, _)| name.value == key) {
+            return None;
+        }
+        if self.slip.is_some() {
+            return self.slip.clone();
+        }
+        self.entries.iter().find_map(|(name, _)| {
+            let written = &name.value;
+            let is_unknown = self.keys.get(written).is_none()
+                && !self.keys.lets_others_pass()
+                && !self.keys.are_shared_with_readers_of(written);
+            let (_, meant) = self
+                .nearest(written)
+                .filter(|(_, meant)| is_unknown && *meant == key && looks_like_a_key(written))?;
+            Some(Slip {
+                written: written.clone(),
+                meant,
+                place: place(name),
+            })
+        })
+    }
+
+    /// The known key that an unknown one seems to mean, and how far it is from it.
+    fn nearest(&self, name: &str) -> Option<(usize, &'static str)> {
+        self.keys
             .iter()
             .map(|known| (strsim::damerau_levenshtein(known.name, name), known.name))
             .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
-            .min();
+            .min()
+    }
+
+    fn remark_unknown(&self, name: &str, place: Place) {
+        let nearest = self.nearest(name);
         // `password:x` without a blank is a key, and `x` is nobody's business.
         let is_nameable = looks_like_a_key(name);
         match nearest {

@@ -94,3 +94,28 @@ fn a_number_beyond_all_bounds_is_told_as_it_is_written() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("is 99999999999999999999; "), "{found:?}");
 }
+
+#[test]
+fn what_is_missing_is_told_where_its_misspelt_key_stands() {
+    let whole = minimal().replace("service_deployment:", "service_deploymnt:");
+    let line = 1 + whole
+        .lines()
+        .position(|line| line.starts_with("service_deploymnt:"))
+        .unwrap();
+    let found = problems(&whole);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (fault, key) in found.iter().zip(["releases", "stemcells"]) {
+        let told = format!(
+            "broker.yml:{line}:1: `service_deployment.{key}` is empty; write `service_deployment` for `service_deploymnt` at \
+             {line}:1"
+        );
+        assert_eq!(*fault, told);
+    }
+
+    let found =
+        problems(&minimal().replace("  password: hunter2-broker", "  pasword: hunter2-broker"));
+    assert_eq!(
+        found,
+        ["broker.yml:4:3: `broker.password` is missing; write `password` for `pasword` at 4:3"]
+    );
+}

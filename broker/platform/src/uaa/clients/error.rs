@@ -1,7 +1,7 @@
 //! What can go wrong with the administration of clients.
 
 use crate::{
-    http::{Method, StatusCode, TransportError, UnreadableAnswer, is_transient},
+    http::{Method, Name, StatusCode, TransportError, UnreadableAnswer, Words, is_transient},
     uaa::TokenError,
 };
 
@@ -20,7 +20,11 @@ pub enum ClientAdministrationError {
         source: TransportError,
     },
     /// UAA said no.
-    #[error("UAA refused `{method} {path}` with status {status}, `{error}`: `{description}`")]
+    #[error(
+        "UAA refused `{method} {path}` with status {status}{}{}",
+        Name(error),
+        Words(description)
+    )]
     Refused {
         /// What was asked.
         method: Method,

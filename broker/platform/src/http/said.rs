@@ -1,0 +1,40 @@
+//! What the other side has said, as parts of a sentence that tells of it.
+
+use std::fmt;
+
+/// Its words at the end of a sentence; nothing where it said nothing.
+pub(crate) struct Words<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => Ok(()),
+            words => write!(f, ": `{words}`"),
+        }
+    }
+}
+
+/// Its name for what is wrong behind a status; nothing where it gave none.
+pub(crate) struct Name<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => Ok(()),
+            name => write!(f, ", `{name}`"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_quoted_where_nothing_was_said() {
+        let told = |name, words| format!("status 404{}{}", Name(name), Words(words));
+        assert_eq!(told("", ""), "status 404");
+        assert_eq!(told("not_found", ""), "status 404, `not_found`");
+        assert_eq!(told("", "no page"), "status 404: `no page`");
+    }
+}

@@ -1,0 +1,298 @@
+//! The reference of every key, for operators, in Markdown. It is made of the same declarations as the reader, and lies in
+//! `docs/operators/reference.md`.
+
+use std::fmt::Write;
+
+use super::keys::{DefaultValue, Key, Keys, Kind, Origin, Presence, ROOT, Standing, errands};
+
+/// A section with as many keys below it gets a table of its own.
+const LONG: usize = 9;
+
+const PREFACE: &str = "\
+# Every key
+
+This page is made by `on-demand-broker schema --format markdown` of the declarations that the program reads its files by; a test
+fails when the two differ. How files are read and checked is told under [configuration](configuration.md), how the properties of
+the release's jobs become these files under [properties](properties.md).
+
+- **Needed**: the section cannot do without the key, if the section is there. A key whose value is null counts as absent.
+- **Ours**: the Go programs do not have the key, and ignore it.
+- **Secret**: the value is never printed or logged.
+- `[]` stands for each member of a list, `NAME` for a name of your choice.
+";
+
+const BROKER_FILE: &str = "
+## broker.yml
+
+Read by `on-demand-broker` and by the errand `broker-post-start`.
+";
+
+const ERRAND_FILES: &str = "
+## The files of the errands
+
+One file may be given to all errands ([the errands](errands.md#its-configuration-file)): a key that only others read is passed
+over.
+";
+
+/// The keys of a file, and which errands read it.
+const ERRANDS: [(&str, &Keys); 5] = [
+    ("register-broker", &errands::REGISTER_BROKER),
+    ("deregister-broker", &errands::DEREGISTER_BROKER),
+    (
+        "delete-all-service-instances, delete-all-service-instances-and-deregister-broker",
+        &errands::DELETION,
+    ),
+    (
+        "upgrade-all-service-instances, recreate-all-service-instances",
+        &errands::FLEET,
+    ),
+    (
+        "orphan-deployments, collect-service-metrics, operation, cancel-operation",
+        &errands::BROKER_ONLY,
+    ),
+];
+
+/// The reference of `broker.yml` and of the errands' files.
+pub fn markdown_reference() -> String {
+    let mut page = Page {
+        text: PREFACE.to_owned() + BROKER_FILE,
+    };
+    for key in ROOT.iter() {
+        if let Some((keys, suffix)) = below(key) {
+            let address = format!("{}{suffix}", key.name);
+            page.table(&Table::of(address, key, keys, key.origin));
+        }
+    }
+    page.text.push_str(ERRAND_FILES);
+    for (names, keys) in ERRANDS {
+        let first = names.split(',').next().unwrap_or(names);
+        page.table(&Table {
+            heading: names.to_owned(),
+            address: first.to_owned(),
+            what: "",
+            keys,
+            origin: Origin::GoBroker,
+        });
+    }
+    page.text
+}
+
+/// What a page has so far.
+struct Page {
+    text: String,
+}
+
+/// A section, or a file, with a table of its own.
+struct Table {
+    heading: String,
+    /// What the addresses of its keys begin with, such as `broker`.
+    address: String,
+    what: &'static str,
+    keys: &'static Keys,
+    origin: Origin,
+}
+
+impl Table {
+    fn of(address: String, key: &Key, keys: &'static Keys, origin: Origin) -> Self {
+        Self {
+            heading: address.clone(),
+            address,
+            what: key.what,
+            keys,
+            origin,
+        }
+    }
+}
+
+/// A section that stands in the table of another one, or that one itself.
+struct Place<'a> {
+    table: &'a Table,
+    /// What addresses begin with below the table's own, such as `tls.`.
+    within: &'a str,
+    origin: Origin,
+}
+
+impl Page {
+    /// A table, and then those of the long sections in it.
+    fn table(&mut self, table: &Table) {
+        let heading = &table.heading;
+        // A text takes everything.
+        let _ = writeln!(self.text, "\n### {heading}\n");
+        if !table.what.is_empty() {
+            let ours = match table.origin {
+                Origin::Ours => " **Ours**, with every key.",
+                Origin::GoBroker => "",
+            };
+            let _ = writeln!(self.text, "{}{ours}\n", table.what);
+        }
+        self.line("| key | value | needed | default | meaning |");
+        self.line("| --- | --- | --- | --- | --- |");
+        let place = Place {
+            table,
+            within: "",
+            origin: table.origin,
+        };
+        for section in self.keys(table.keys, &place) {
+            self.table(&section);
+        }
+    }
+
+    /// The rows of a section. Long sections in it are still to be told of.
+    fn keys(&mut self, keys: &'static Keys, place: &Place<'_>) -> Vec<Table> {
+        let mut later = Vec::new();
+        for key in keys.iter() {
+            self.row(key, place);
+            let Some((keys, suffix)) = below(key) else {
+                continue;
+            };
+            let origin = inherited(place.origin, key.origin);
+            let within = format!("{}{}{suffix}", place.within, key.name);
+            if keys.iter().count() >= LONG {
+                let address = format!("{}.{within}", place.table.address);
+                later.push(Table::of(address, key, keys, origin));
+            } else {
+                let place = Place {
+                    within: &format!("{within}."),
+                    origin,
+                    ..*place
+                };
+                later.extend(self.keys(keys, &place));
+            }
+        }
+        later
+    }
+
+    fn row(&mut self, key: &Key, place: &Place<'_>) {
+        let address = format!("{}{}", place.within, key.name);
+        let row = format!(
+            "| <a id=\"{table}.{address}\"></a>`{address}` | {values} | {needed} | {default} | {meaning} |",
+            table = place.table.address,
+            values = values(&key.kind),
+            needed = match key.presence {
+                Presence::Required => "yes",
+                Presence::Optional => "",
+            },
+            default = default(key.default),
+            meaning = meaning(key, place.origin).replace('|', "\\|"),
+        );
+        self.line(&row.replace("|  |", "| |").replace("|  |", "| |"));
+    }
+
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+}
+
+/// The keys below a key, and what stands between its name and theirs beside the dot.
+fn below(key: &Key) -> Option<(&'static Keys, &'static str)> {
+    match key.kind {
+        Kind::Section(keys) => Some((keys, "")),
+        Kind::Sections(keys) => Some((keys, "[]")),
+        Kind::Named(keys) => Some((keys, ".NAME")),
+        _ => None,
+    }
+}
+
+fn inherited(section: Origin, own: Origin) -> Origin {
+    match section {
+        Origin::Ours => Origin::Ours,
+        Origin::GoBroker => own,
+    }
+}
+
+fn values(kind: &Kind) -> String {
+    match kind {
+        Kind::Text => "text".to_owned(),
+        Kind::Certificates => "certificates".to_owned(),
+        Kind::Choice(words) => quoted(words),
+        Kind::Number { least: 0, most } if *most >= i64::MAX.cast_unsigned() => "number".to_owned(),
+        Kind::Number { least, most } => format!("{least} to {most}"),
+        Kind::Flag => "boolean".to_owned(),
+        Kind::Texts => "list of texts".to_owned(),
+        Kind::Choices(words) => format!("list of {}", quoted(words)),
+        Kind::VmCount => "number or percentage".to_owned(),
+        Kind::TextMap => "map of texts".to_owned(),
+        Kind::FreeMap => "map".to_owned(),
+        Kind::Amounts => "map of numbers".to_owned(),
+        Kind::Anything => "anything".to_owned(),
+        Kind::Section(_) => "section".to_owned(),
+        Kind::Sections(_) => "list of sections".to_owned(),
+        Kind::Named(_) => "map of sections".to_owned(),
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}
+
+fn default(value: Option<DefaultValue>) -> String {
+    match value {
+        Some(DefaultValue::Number(number)) => number.to_string(),
+        Some(DefaultValue::Flag(flag)) => flag.to_string(),
+        None => String::new(),
+    }
+}
+
+fn meaning(key: &Key, section: Origin) -> String {
+    let mut meaning = key.what.to_owned();
+    // Of a section of our own it has been said.
+    if (section, key.origin) == (Origin::GoBroker, Origin::Ours) {
+        meaning.push_str(" **Ours.**");
+    }
+    if key.is_secret {
+        meaning.push_str(" **Secret.**");
+    }
+    match key.standing {
+        Standing::Deprecated(instead) => {
+            let _ = write!(meaning, " Deprecated: {instead}.");
+        }
+        Standing::ReadElsewhere => meaning.push_str(" Not read here."),
+        Standing::Read | Standing::OtherSpelling(_) => {}
+    }
+    meaning
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_has_every_key_of_every_file() {
+        let page = markdown_reference();
+        expect_rows(&page, &ROOT, "");
+        for (names, keys) in ERRANDS {
+            let first = names.split(',').next().unwrap();
+            expect_rows(&page, keys, first);
+        }
+    }
+
+    fn expect_rows(page: &str, keys: &'static Keys, section: &str) {
+        for key in keys.iter() {
+            let address = match section {
+                "" => key.name.to_owned(),
+                section => format!("{section}.{}", key.name),
+            };
+            let is_told = page.contains(&format!("<a id=\"{address}\"></a>"))
+                || page.contains(&format!("\n### {address}\n"));
+            assert!(is_told, "{address}");
+            if let Some((keys, suffix)) = below(key) {
+                expect_rows(page, keys, &format!("{address}{suffix}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_tells_bounds_default_need_secret_and_origin() {
+        let page = markdown_reference();
+        for row in [
+            "`port` | 1 to 65535 | yes | | The port that the broker listens on. |",
+            "`use_stdin` | boolean | | true | ",
+            "`password` | text | yes | | The password that the platform and the errands authenticate with. **Secret.** |",
+            "`bind_address` | text | | | The IP address to listen on; all interfaces unless given. **Ours.** |",
+        ] {
+            assert!(page.contains(row), "{row}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a Director has, and must have for what is switched on.
+
+use odb_platform::director::{ConfigName, ConfigType, Director, DirectorError, Info};
+
+use super::{
+    chart::{Chart, Trouble},
+    subject::Probe,
+    whole::Whole,
+};
+use crate::{
+    code::Code,
+    config::{BoshConfigs, Offering},
+    start_up::director as start,
+    telemetry::Chain,
+};
+
+/// The config that is looked for; there never is one.
+const KIND: &str = "odb-rights";
+const NAME: &str = "trial";
+
+/// Whether it is new enough.
+pub(super) fn version(info: &Info, offering: Option<&Offering>, chart: &mut Chart) {
+    let trouble = |came, remedy: &str| Trouble {
+        code: Code::DirectorTooOld,
+        key: Some("bosh.url"),
+        tried: "to compare its version with what is configured".to_owned(),
+        came,
+        remedy: remedy.to_owned(),
+    };
+    let Some(offering) = offering else {
+        return chart.not_asked(Probe::Version, "because of the faults in the file");
+    };
+    if let Some(fault) = start::too_old(&info.version, offering) {
+        let came = fault.to_string();
+        let remedy = "upgrade the Director, or leave out what needs more";
+        return chart.wrong(Probe::Version, None, trouble(came, remedy));
+    }
+    if start::joins_tasks(&info.version) {
+        let text = format!("{} is enough for what is configured", short(&info.version));
+        chart.fine(Probe::Version, None, text);
+    } else {
+        let came = format!(
+            "{} is older than 261: operations whose answer is lost are not found again",
+            short(&info.version)
+        );
+        chart.odd(Probe::Version, None, trouble(came, "upgrade the Director"));
+    }
+}
+
+fn short(version: &str) -> &str {
+    version.split_whitespace().next().unwrap_or(version)
+}
+
+/// What the Director itself must have for what is switched on.
+pub(super) fn features(info: &Info, whole: &Whole<'_>, chart: &mut Chart) {
+    let mut fine = Vec::new();
+    if whole.keeps_secrets() {
+        if info.config_server {
+            fine.push("it resolves references to its CredHub");
+        } else {
+            let trouble = Trouble {
+                code: Code::NoDirectorCredHub,
+                key: Some("broker.enable_secure_manifests"),
+                tried: "to see whether it has a CredHub (`features.config_server` of `GET /info`)".to_owned(),
+                came: "it has none: deployments whose manifests refer to secrets will fail".to_owned(),
+                remedy: "give the Director a CredHub (`director.config_server`), or unset `broker.enable_secure_manifests`"
+                    .to_owned(),
+            };
+            chart.wrong(Probe::Features, None, trouble);
+        }
+    }
+    if whole.has_dns_bindings() {
+        if info.local_dns {
+            fine.push("BOSH DNS is on");
+        } else {
+            let trouble = Trouble {
+                code: Code::DirectorTooOld,
+                key: Some("service_catalog.plans"),
+                tried: "to see whether BOSH DNS is on (`features.local_dns` of `GET /info`)"
+                    .to_owned(),
+                came: "it is off: plans with `binding_with_dns` cannot be bound".to_owned(),
+                remedy: "switch `director.local_dns.enabled` on, or leave `binding_with_dns` out"
+                    .to_owned(),
+            };
+            chart.odd(Probe::Features, None, trouble);
+        }
+    }
+    if !fine.is_empty() {
+        chart.fine(Probe::Features, None, fine.join("; "));
+    }
+}
+
+/// Configs are read with the same right with which they are written.
+pub(super) async fn configs(
+    director: &Director,
+    whole: &Whole<'_>,
+    chart: &mut Chart,
+) -> Option<()> {
+    if whole.bosh_configs() == BoshConfigs::Disabled {
+        chart.not_asked(Probe::Configs, "`broker.disable_bosh_configs` is set");
+        return Some(());
+    }
+    let kind = ConfigType::try_from(KIND.to_owned()).expect("it is plain text");
+    let name = ConfigName::try_from(NAME.to_owned()).expect("it is plain text");
+    let began = tokio::time::Instant::now();
+    let read = director
+        .config_latest(&whole.patience.call(), &kind, &name)
+        .await;
+    let took = began.elapsed();
+    match read {
+        Ok(_) => {
+            chart.fine(Probe::Configs, took, "can be read");
+            Some(())
+        }
+        Err(error) => {
+            let remedy = match &error {
+                DirectorError::NotAllowed { .. } => {
+                    "give the client `bosh.teams.TEAM.admin`, or set `broker.disable_bosh_configs` if that is meant"
+                }
+                DirectorError::Refused { .. } => {
+                    "upgrade the Director, or set `broker.disable_bosh_configs`"
+                }
+                _ => "look at the Director's log",
+            };
+            let trouble = Trouble {
+                code: Code::ConfigRights,
+                key: Some("bosh.authentication"),
+                tried: "`GET /configs`".to_owned(),
+                came: Chain(&error).to_string(),
+                remedy: remedy.to_owned(),
+            };
+            chart.odd(Probe::Configs, took, trouble);
+            None
+        }
+    }
+}
