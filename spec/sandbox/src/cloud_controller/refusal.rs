@@ -44,6 +44,7 @@ pub(crate) enum Fault {
     ParametersNotSupported,
     BindingParametersNotSupported,
     UnshareFailed,
+    ServiceUnavailable,
     AlreadyBoundToRoute,
     DeprovisionFailed,
     AppDeletionFailed,
@@ -65,6 +66,7 @@ pub(crate) enum Fault {
 impl Fault {
     fn parts(self) -> (StatusCode, u32, &'static str) {
         const TOO_MANY: StatusCode = StatusCode::TOO_MANY_REQUESTS;
+        const UNAVAILABLE: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
         const UNPROCESSABLE: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
         match self {
             Self::NotAuthenticated => (StatusCode::UNAUTHORIZED, 10002, "CF-NotAuthenticated"),
@@ -97,6 +99,7 @@ impl Fault {
                 90007,
                 "CF-ServiceFetchBindingParametersNotSupported",
             ),
+            Self::ServiceUnavailable => (UNAVAILABLE, 10015, "CF-ServiceUnavailable"),
             Self::UnshareFailed => (
                 StatusCode::BAD_GATEWAY,
                 390_001,

@@ -31,7 +31,7 @@ pub(super) struct Findings {
     pub(super) remarks: Vec<String>,
     /// Whether the adapter did not do what it should.
     pub(super) is_adapters: bool,
-    /// What the adapter said, if that is so.
+    /// What the adapter said, if that is so, apart from what the faults quote.
     pub(super) adapter_words: Vec<String>,
 }
 
@@ -127,13 +127,16 @@ pub(super) async fn inspect(
     if !is_adapters {
         adapter_words.clear();
     }
-    let told = |findings: Vec<Finding>| {
+    let told = |findings: Vec<Finding>| -> Vec<String> {
         let findings = findings.into_iter();
         findings.map(|one| one.told(composition, author)).collect()
     };
+    let (faults, remarks) = (told(report.faults), told(report.remarks));
+    // A fault quotes the adapter's last words.
+    adapter_words.retain(|words| !faults.iter().any(|fault| fault.contains(words.as_str())));
     Ok(Findings {
-        faults: told(report.faults),
-        remarks: told(report.remarks),
+        faults,
+        remarks,
         is_adapters,
         adapter_words,
     })

@@ -21,8 +21,8 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{
-        BindingKind, Instance, InstanceKey, OperationKind, OperationState, Space, SpaceGuid,
-        Tables, UserProvidedKey, Visibility,
+        Instance, InstanceKey, OperationKind, OperationState, Space, SpaceGuid, Tables,
+        UserProvidedKey, Visibility,
     },
     refusal::{Fault, Refusal},
 };
@@ -70,11 +70,7 @@ async fn usage_summary(
     controller.0.state.read(|tables| {
         let instance = found(tables, &caller, &guid)?;
         let bound = |space: &SpaceGuid| match instance {
-            ServiceInstance::Managed(instance) => tables
-                .bindings_of(&instance.guid)
-                .filter(|binding| matches!(binding.kind, BindingKind::App(_)))
-                .filter(|binding| tables.space_of(binding) == Some(space))
-                .count(),
+            ServiceInstance::Managed(instance) => tables.bound_apps(&instance.guid, space).count(),
             ServiceInstance::UserProvided(_) => 0,
         };
         let summary: Vec<_> = shared_spaces(instance)
@@ -247,42 +243,39 @@ fn must_be_shareable(
     }
 }
 
-/// Takes an instance away from a space in which no app is bound to it any more.
+/// Takes an instance away from a space. The bindings of the apps there go first; the answer waits for the broker.
 async fn unshare(
     controller: Data<CloudController>,
     caller: Caller,
     path: Path<(String, String)>,
 ) -> Answer {
     let (guid, space) = path.into_inner();
-    controller.0.state.change(|tables| {
+    let (guid, space) = controller.0.state.read(|tables| {
         let instance = visible(tables, &caller, &guid)?;
         caller
             .permissions(tables)
             .must_write(tables, &instance.space)?;
         let space = SpaceGuid::given(&space);
-        let Some(named) = tables.spaces.get(&space) else {
+        if tables.spaces.get(&space).is_none() {
             return Err(Refusal::unprocessable(format!(
                 "Unable to unshare service instance from space {space}. Ensure the space exists."
             )));
-        };
-        let mut bindings = tables.bindings_of(&instance.guid);
-        if bindings.any(|binding| {
-            matches!(binding.kind, BindingKind::App(_)) && tables.space_of(binding) == Some(&space)
-        }) {
-            let detail = format!(
-                "Unshare of service instance failed: \n\nUnshare of service instance failed because one or more \
-                 bindings could not be deleted.\n\n \tThe binding between an application and service instance {} in \
-                 space {} could not be deleted",
-                instance.name, named.name
-            );
-            return Err(Fault::UnshareFailed.with(detail));
         }
-        drop(bindings);
-        let guid = instance.guid.clone();
-        let row = tables.instances.get_mut(&guid).ok_or_else(missing)?;
-        row.shared_spaces.remove(&space);
-        Ok(no_content())
-    })
+        Ok((instance.guid.clone(), space))
+    })?;
+    let unshared = controller.unshare_and_wait(guid, space, caller.identity);
+    match unshared.await {
+        Some(Ok(())) => Ok(no_content()),
+        Some(Err(reasons)) => {
+            let reasons: Vec<_> = reasons.iter().map(|why| format!("\t{why}")).collect();
+            Err(Fault::UnshareFailed.with(format!(
+                "Unshare of service instance failed: \n\nUnshare of service instance failed because one or more \
+                 bindings could not be deleted.\n\n {}",
+                reasons.join("\n\n")
+            )))
+        }
+        None => Err(Fault::ServiceUnavailable.with("The Cloud Controller is stopping")),
+    }
 }
 
 fn shared_spaces(instance: ServiceInstance<'_>) -> impl Iterator<Item = &SpaceGuid> {

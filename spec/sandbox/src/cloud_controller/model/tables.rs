@@ -211,6 +211,17 @@ impl Tables {
         }
     }
 
+    /// The bindings of an instance to apps in a space.
+    pub(crate) fn bound_apps<'a>(
+        &'a self,
+        instance: &'a InstanceGuid,
+        space: &'a SpaceGuid,
+    ) -> impl Iterator<Item = &'a Binding> {
+        self.bindings_of(instance)
+            .filter(|binding| matches!(binding.kind, super::BindingKind::App(_)))
+            .filter(move |binding| self.space_of(binding) == Some(space))
+    }
+
     /// Removes a broker with its offerings and plans.
     pub(crate) fn forget_broker(&mut self, broker: &BrokerGuid) {
         let offerings: Vec<_> = self

@@ -7,14 +7,11 @@ use super::{
     operation::{Failure, Overtaken},
     orders::Surroundings,
     polling::{Accepted, GoneMeans, PollEnd},
-    unbind::Unbound,
+    unbind::StillBound,
 };
 use crate::cloud_controller::{
     broker_client::{Answer, BrokerFailure, BrokerFault, Patience},
-    model::{
-        BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
-        OperationState, Tables,
-    },
+    model::{BindingGuid, BindingKind, InstanceGuid, OperationKind, OperationState, Tables},
     refusal::Fault,
 };
 
@@ -141,13 +138,12 @@ impl Operation {
         });
         let mut reasons = Vec::new();
         for guid in bindings {
-            let Some(unbind) = self.begin_unbind(&guid) else {
-                continue;
-            };
-            match unbind.run_unbind(&guid, Patience::Asynchronous).await {
-                Unbound::Gone => {}
-                Unbound::Begun => reasons.push(format!("\t{}", self.in_progress(&guid))),
-                Unbound::Refused(told, _) => reasons.push(format!("\t{told}")),
+            match self.controller.unbind_first(&guid, &self.identity).await {
+                Ok(()) => {}
+                Err(StillBound::BeingDeleted) => {
+                    reasons.push(format!("\t{}", self.in_progress(&guid)));
+                }
+                Err(StillBound::Refused(told)) => reasons.push(format!("\t{told}")),
             }
         }
         if reasons.is_empty() {
@@ -170,27 +166,6 @@ impl Operation {
                 ),
                 None => format!("An operation for the service binding {binding} is in progress."),
             }
-        })
-    }
-
-    fn begin_unbind(&self, guid: &BindingGuid) -> Option<Self> {
-        self.controller.0.state.change(|tables| {
-            let id = tables
-                .operation(OperationKind::Delete, OperationState::InProgress)
-                .id;
-            let kind = match tables.bindings.get(guid)?.kind {
-                BindingKind::App(_) => JobOperation::DeleteBinding,
-                BindingKind::Key => JobOperation::DeleteKey,
-                BindingKind::Route(_) => JobOperation::DeleteRouteBinding,
-            };
-            let resource = JobResource::Binding(guid.clone());
-            let job = tables.add_job(Job::new(kind, resource.clone()));
-            Some(Self {
-                job,
-                resource,
-                id,
-                ..self.clone()
-            })
         })
     }
 }

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `operation`, `polling`, `first_answer` | what all operations of instances and bindings have in common |
 //! | `provision`, `update`, `deprovision`, `bind`, `unbind` | one operation each |
+//! | `unshare` | taking an instance away from a space |
 //! | `orders` | what a broker is told |
 //! | `fetch` | questions that a user waits for |
 //! | `mitigation` | deleting what nobody knows of |
@@ -23,6 +24,7 @@ mod polling;
 mod provision;
 mod quota;
 mod unbind;
+mod unshare;
 mod update;
 
 use super::CloudController;

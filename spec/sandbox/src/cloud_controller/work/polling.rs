@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Operation, operation::Overtaken};
+use super::{Operation, operation::Overtaken, orders::Surroundings};
 use crate::cloud_controller::broker_client::{Progress, Target};
 
 const LONGEST_PAUSE: Duration = Duration::from_hours(24);
@@ -63,8 +63,9 @@ impl Operation {
         }
         loop {
             let client = &self.controller.0.broker_client;
+            let target = self.as_registered_now(accepted.target);
             match client
-                .last_operation(accepted.target, accepted.operation, &self.identity)
+                .last_operation(&target, accepted.operation, &self.identity)
                 .await
             {
                 Progress::Succeeded { description } => {
@@ -94,6 +95,18 @@ impl Operation {
             tokio::time::sleep(pause).await;
             // Also when the broker says nothing that could be noted.
             self.must_be_current()?;
+        }
+    }
+
+    /// Where the broker is by now, and what it is asked with: either may have changed since the order.
+    fn as_registered_now(&self, target: &Target) -> Target {
+        let broker = self.controller.0.state.read(|tables| {
+            let instance = tables.instances.get(&target.instance)?;
+            Some(Surroundings::of(tables, instance)?.target(None)?.broker)
+        });
+        Target {
+            broker: broker.unwrap_or_else(|| target.broker.clone()),
+            ..target.clone()
         }
     }
 }

@@ -10,19 +10,75 @@ use super::{
     polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, BrokerFailure, BrokerFault, Patience, Target},
-    model::{BindingGuid, OperationKind, OperationState, Tables},
+    CloudController,
+    broker_client::{Answer, BrokerFailure, BrokerFault, Identity, Patience, Target},
+    model::{
+        BindingGuid, BindingKind, Job, JobOperation, JobResource, OperationKind, OperationState,
+        Tables,
+    },
     refusal::Fault,
 };
 
+/// What a user is told whose request would delete a binding that is just being made or deleted.
+const IN_PROGRESS: &str = "The delete request was rejected due to an operation being in progress for the service binding.";
+
 /// What came of asking a broker to delete a binding.
-pub(super) enum Unbound {
+enum Unbound {
     /// It is gone, there and here.
     Gone,
     /// The broker is at it. Polling goes on by itself.
     Begun,
     /// The broker refused. What the user is told, and why.
     Refused(String, BrokerFailure),
+}
+
+/// Why a binding is still there after its deletion was asked for on behalf of something greater.
+pub(super) enum StillBound {
+    /// The broker is at it. Polling goes on by itself.
+    BeingDeleted,
+    /// It could not be asked for, or the broker refused. What the user is told.
+    Refused(String),
+}
+
+impl CloudController {
+    /// Deletes a binding because of what becomes of its instance, as far as one answer of the broker goes.
+    pub(super) async fn unbind_first(
+        &self,
+        guid: &BindingGuid,
+        identity: &Identity,
+    ) -> Result<(), StillBound> {
+        let begun = self.0.state.change(|tables| {
+            let binding = tables.bindings.get(guid)?;
+            let last = &binding.last_operation;
+            let is_new = last.is(OperationKind::Create, OperationState::Initial);
+            if is_new || (last.is_running() && last.kind == OperationKind::Delete) {
+                return Some(Err(StillBound::Refused(IN_PROGRESS.to_owned())));
+            }
+            let kind = match binding.kind {
+                BindingKind::App(_) => JobOperation::DeleteBinding,
+                BindingKind::Key => JobOperation::DeleteKey,
+                BindingKind::Route(_) => JobOperation::DeleteRouteBinding,
+            };
+            // The row keeps its last operation until the broker has taken the delete.
+            let delete = tables.operation(OperationKind::Delete, OperationState::InProgress);
+            let resource = JobResource::Binding(guid.clone());
+            Some(Ok(Operation {
+                controller: self.clone(),
+                job: tables.add_job(Job::new(kind, resource.clone())),
+                resource,
+                id: delete.id,
+                identity: identity.clone(),
+            }))
+        });
+        let Some(unbind) = begun else {
+            return Ok(());
+        };
+        match unbind?.run_unbind(guid, Patience::Asynchronous).await {
+            Unbound::Gone => Ok(()),
+            Unbound::Begun => Err(StillBound::BeingDeleted),
+            Unbound::Refused(told, _) => Err(StillBound::Refused(told)),
+        }
+    }
 }
 
 impl Operation {
@@ -54,7 +110,7 @@ impl Operation {
     }
 
     /// Deletes the binding as far as one answer of the broker goes.
-    pub(super) async fn run_unbind(&self, guid: &BindingGuid, patience: Patience) -> Unbound {
+    async fn run_unbind(&self, guid: &BindingGuid, patience: Patience) -> Unbound {
         let order = self.controller.0.state.read(|tables| {
             let binding = tables.bindings.get(guid)?;
             let instance = tables.instances.get(&binding.instance)?;
