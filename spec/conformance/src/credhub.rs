@@ -44,7 +44,36 @@ impl CredHub {
 
     /// Sets a credential of the type `json`.
     pub async fn set(&self, name: &str, value: &Value) {
-        let body = json!({ "name": name, "type": "json", "value": value });
+        self.set_of_type("json", name, value).await;
+    }
+
+    /// Sets a credential of the type `value`.
+    pub async fn set_text(&self, name: &str, text: &str) {
+        self.set_of_type("value", name, &text.into()).await;
+    }
+
+    /// Lets an actor read a credential.
+    pub async fn permit(&self, path: &str, actor: &str) {
+        self.permit_operations(path, actor, &["read"]).await;
+    }
+
+    /// Lets an actor do this with exactly this path, and nothing else, as `credhub set-permission` does.
+    pub async fn replace_permission(&self, path: &str, actor: &str, operations: &[&str]) {
+        if self.permission(path, actor).await.is_some() {
+            self.forbid(path, actor).await;
+        }
+        self.permit_operations(path, actor, operations).await;
+    }
+
+    async fn permit_operations(&self, path: &str, actor: &str, operations: &[&str]) {
+        let body = json!({ "path": path, "actor": actor, "operations": operations });
+        let place = "/api/v2/permissions";
+        let permitted = self.ask(Method::POST, place, &[], Some(&body)).await;
+        json(permitted, place).await;
+    }
+
+    async fn set_of_type(&self, kind: &str, name: &str, value: &Value) {
+        let body = json!({ "name": name, "type": kind, "value": value });
         let set = self
             .ask(Method::PUT, "/api/v1/data", &[], Some(&body))
             .await;

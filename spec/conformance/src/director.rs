@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::RequestBuilder;
+use reqwest::{Method, RequestBuilder, header::LOCATION};
 use serde_json::Value;
 
 use crate::{
@@ -112,6 +112,64 @@ impl Director {
     pub async fn write_config_of_team(&self, kind: &str, name: &str, content: &str) {
         let team = &self.access.team_client;
         self.write_config_by(team, (kind, name), content).await;
+    }
+
+    /// Hands work over as any broker of the team would: under this context id if there is one, with a body of this type. Gives
+    /// the task.
+    pub async fn hand_over(
+        &self,
+        (method, path): (Method, &str),
+        context: Option<&str>,
+        (content_type, body): (&str, String),
+    ) -> u64 {
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.access.url))
+            .bearer_auth(self.token_of(&self.access.team_client).await)
+            .header("Content-Type", content_type)
+            .body(body);
+        let request = match context {
+            Some(context) => request.header("X-Bosh-Context-Id", context),
+            None => request,
+        };
+        let response = request.send().await.expect("the sandbox answers");
+        assert_eq!(response.status(), 302, "{path}: {response:?}");
+        let task = response.headers().get(LOCATION).and_then(|place| {
+            let (_, id) = place.to_str().ok()?.rsplit_once('/')?;
+            id.parse().ok()
+        });
+        task.expect("the Director names the task")
+    }
+
+    /// What brokers of the team are told, word for word; nothing where there is nothing.
+    pub async fn told_to_team(&self, path: &str) -> Option<String> {
+        let request = self
+            .http
+            .get(format!("{}{path}", self.access.url))
+            .bearer_auth(self.token_of(&self.access.team_client).await);
+        let response = request.send().await.expect("the sandbox answers");
+        let status = response.status();
+        let text = response.text().await.expect("the answer is complete");
+        if status == 404 {
+            return None;
+        }
+        assert!(status.is_success(), "{path}: {status}: {text}");
+        Some(text)
+    }
+
+    /// Deletes all configs of a name, as brokers of the team do.
+    pub async fn delete_configs_named(&self, name: &str) {
+        let path = format!("/configs?latest=true&name={name}");
+        let configs = self.told_to_team(&path).await.unwrap_or_default();
+        let configs: Vec<Value> = serde_json::from_str(&configs).expect("it is a list");
+        for config in configs {
+            let kind = config["type"].as_str().expect("a config has a type");
+            let url = format!("{}/configs?name={name}&type={kind}", self.access.url);
+            let token = self.token_of(&self.access.team_client).await;
+            let deleted = self.http.delete(url).bearer_auth(token).send().await;
+            let status = deleted.expect("the sandbox answers").status();
+            assert_eq!(status, 204, "{kind} {name}");
+        }
     }
 
     async fn write_config_by(&self, client: &Client, (kind, name): (&str, &str), content: &str) {

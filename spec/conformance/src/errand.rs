@@ -336,6 +336,13 @@ impl ErrandConfiguration {
         self.with("/plans", plans)
     }
 
+    /// Writes all of it to one file, which every errand can be given.
+    pub fn write_whole(&self, file: &Path) {
+        // JSON is YAML.
+        let text = format!("{:#}", self.document);
+        fs::write(file, text).expect("the folder is the test's own");
+    }
+
     /// Writes it to a file of its own for that errand.
     pub fn write(&self, errand: &str) -> PathBuf {
         let mut document = self.document.clone();

@@ -45,6 +45,19 @@ pub struct FoundationSetup {
     users: Users,
 }
 
+/// Somebody that a broker talks to as a client of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbour {
+    /// The Director.
+    Director,
+    /// The Director's CredHub.
+    DirectorCredHub,
+    /// The Cloud Controller, and Cloud Foundry's UAA.
+    CloudController,
+    /// The CredHub of applications.
+    RuntimeCredHub,
+}
+
 /// What runs on VMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Processes {
@@ -171,6 +184,16 @@ impl Foundation {
         UaaClients::new(self.http.clone(), &self.description.cloud_controller)
     }
 
+    /// The clients of the Director's UAA, as this client sees them, which has to administer clients there.
+    pub fn director_uaa_clients(&self, id: &str, secret: &str) -> UaaClients {
+        let administrator = Client {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+        };
+        let access = &self.description.director;
+        UaaClients::of_director(self.http.clone(), access, administrator)
+    }
+
     /// The guid of the space in which services are ordered.
     pub fn space(&self) -> &str {
         &self.description.cloud_controller.space.guid
@@ -284,6 +307,26 @@ impl Foundation {
         &self.description.director.team_client.secret
     }
 
+    /// Where the Cloud Controller's UAA is.
+    pub fn uaa_url(&self) -> &str {
+        &self.description.cloud_controller.uaa_url
+    }
+
+    /// Where the Director's UAA is.
+    pub fn director_uaa_url(&self) -> &str {
+        &self.description.director.uaa_url
+    }
+
+    /// Where the Director's CredHub is.
+    pub fn bosh_credhub_url(&self) -> &str {
+        &self.description.director.credhub.url
+    }
+
+    /// Where the CredHub of applications is.
+    pub fn runtime_credhub_url(&self) -> &str {
+        &self.description.cloud_controller.credhub.url
+    }
+
     /// Where the Cloud Controller is.
     pub fn cloud_controller_url(&self) -> &str {
         &self.description.cloud_controller.url
@@ -299,7 +342,8 @@ impl Foundation {
         Secrets::of_foundation(&self.http, &self.state()).await
     }
 
-    pub(crate) fn platform(&self, url: &str, username: &str, password: &str) -> Platform {
+    /// Somebody who orders from a broker at an address, with the credentials of that broker.
+    pub fn platform(&self, url: &str, username: &str, password: &str) -> Platform {
         Platform::new(
             self.http.clone(),
             url,
@@ -330,6 +374,18 @@ impl Foundation {
 
     pub(crate) fn manifest(name: &str) -> String {
         fs::read_to_string(Path::new(MANIFESTS).join(name)).expect("it is part of the project")
+    }
+}
+
+impl Neighbour {
+    /// Where `foundation.yml` has the client.
+    fn client(self) -> &'static str {
+        match self {
+            Self::Director => "/director/team_client",
+            Self::DirectorCredHub => "/director/credhub/client",
+            Self::CloudController => "/cloud_controller/broker_client",
+            Self::RuntimeCredHub => "/cloud_controller/credhub/client",
+        }
     }
 }
 
@@ -391,6 +447,65 @@ impl FoundationSetup {
         self
     }
 
+    /// With another cloud config.
+    #[must_use]
+    pub fn with_cloud_config(mut self, config: &Value) -> Self {
+        self.settings["director"]["cloud_config"] = config.clone();
+        self
+    }
+
+    /// With the client that a broker uses for this neighbour, as the properties of the job `uaa` describe it.
+    #[must_use]
+    pub fn with_client_for(mut self, neighbour: Neighbour, id: &str, client: &Value) -> Self {
+        let authorities = client["authorities"].as_str().unwrap_or_default();
+        let authorities: Vec<&str> = authorities.split(',').collect();
+        *self.section_mut(neighbour.client()) = serde_json::json!({
+            "id": id,
+            "secret": client["secret"],
+            "authorities": authorities,
+        });
+        self
+    }
+
+    /// With further clients, as `foundation.yml` has them, of the Director's UAA and of the Cloud Controller's.
+    #[must_use]
+    pub fn with_clients(mut self, of_director: Value, of_platform: Value) -> Self {
+        self.settings["director"]["other_clients"] = of_director;
+        self.settings["cloud_controller"]["other_clients"] = of_platform;
+        self
+    }
+
+    /// With further users of the Cloud Controller's UAA, as `foundation.yml` has them.
+    #[must_use]
+    pub fn with_users(mut self, users: Value) -> Self {
+        self.settings["cloud_controller"]["other_users"] = users;
+        self
+    }
+
+    /// With these permissions, as `foundation.yml` has them, in the Director's CredHub and in that of applications.
+    #[must_use]
+    pub fn with_permissions(mut self, of_director: Value, of_applications: Value) -> Self {
+        self.settings["director"]["credhub"]["permissions"] = of_director;
+        self.settings["cloud_controller"]["credhub"]["permissions"] = of_applications;
+        self
+    }
+
+    /// With a Director's CredHub that keeps no permissions, as a Director's often does.
+    #[must_use]
+    pub fn with_bosh_credhub_for_everybody(self) -> Self {
+        self.with("/director/credhub/acls", "disabled")
+    }
+
+    /// With a Director that keeps its users itself, among them this one.
+    #[must_use]
+    pub fn with_director_user(mut self, name: &str, password: &str) -> Self {
+        self.settings["director"]["user_management"] = serde_json::json!({
+            "provider": "local",
+            "local": { "users": [{ "name": name, "password": password }] },
+        });
+        self
+    }
+
     /// With a Cloud Controller that writes an instance down when the broker has answered, and not before it asks.
     #[must_use]
     pub fn with_late_rows(self) -> Self {
@@ -426,6 +541,11 @@ impl FoundationSetup {
             users: Users::AnybodyButRoot,
             ..self
         }
+    }
+
+    fn section_mut(&mut self, pointer: &str) -> &mut Value {
+        let section = self.settings.pointer_mut(pointer);
+        section.unwrap_or_else(|| panic!("`foundation.yml` has no `{pointer}`"))
     }
 
     /// The `foundation.yml`.

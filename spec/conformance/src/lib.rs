@@ -18,8 +18,11 @@
 //! | `workshop` | a service author with a folder of their own, and a sandbox that runs what is in it |
 //! | `secrets` | what nobody may read |
 //! | `errand` | who runs the operator's errands |
+//! | [`release`] | what a Director makes of the BOSH release |
 //! | `conformance_suite` | who runs the public suite against a broker |
+//! | [`manifest`] | BOSH manifests, ops files and variables |
 //! | [`suite`] | the public conformance suite, which needs nothing of all this |
+//! | `guide` | the documents, and somebody who types what they say |
 //! | `eventually` | waiting for a condition |
 
 #![expect(
@@ -46,12 +49,14 @@ mod foundation;
 mod guide;
 mod instances_api;
 mod management;
+pub mod manifest;
 mod platform;
 mod postgres;
 mod process;
 mod process_table;
 mod raw_client;
 mod redis;
+pub mod release;
 mod secrets;
 mod stand_in;
 pub mod suite;
@@ -74,8 +79,10 @@ pub use credhub::CredHub;
 pub use director::Director;
 pub use errand::{Errand, ErrandConfiguration, ErrandRun, RunningErrand};
 pub use eventually::eventually;
-pub use foundation::{Foundation, FoundationSetup};
-pub use guide::{Fence, Reader, fences};
+pub use foundation::{Foundation, FoundationSetup, Neighbour};
+pub use guide::{
+    Desk, Document, Fence, Link, ProjectTests, Reader, broker_texts, fences, properties_page,
+};
 pub use instances_api::InstancesApi;
 pub use platform::{Ended, Order, Platform, new_id};
 pub use postgres::Postgres;

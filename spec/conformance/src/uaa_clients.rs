@@ -1,9 +1,9 @@
-//! The clients of the Cloud Controller's UAA, as its administrator sees them (`spec/contracts/platform-apis.md` §1.5).
+//! The clients of the Cloud Controller's UAA, or of the Director's, as its administrator sees them (`spec/contracts/platform-apis.md` §1.5).
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::foundation::{Client, CloudControllerAccess};
+use crate::foundation::{Client, CloudControllerAccess, DirectorAccess};
 
 /// Looks at all clients, and makes some.
 #[derive(Clone, Debug)]
@@ -19,6 +19,18 @@ impl UaaClients {
             http,
             url: access.uaa_url.clone(),
             administrator: access.broker_client.clone(),
+        }
+    }
+
+    pub(crate) fn of_director(
+        http: reqwest::Client,
+        access: &DirectorAccess,
+        administrator: Client,
+    ) -> Self {
+        Self {
+            http,
+            url: access.uaa_url.clone(),
+            administrator,
         }
     }
 
@@ -48,6 +60,12 @@ impl UaaClients {
     /// Makes a client of another's.
     pub async fn create(&self, client: &Value) {
         self.ask(Method::POST, "", Some(client)).await;
+    }
+
+    /// Gives a client these authorities and no others, as `uaac client update ID --authorities` does.
+    pub async fn replace_authorities(&self, id: &str, authorities: &[&str]) {
+        let body = json!({ "client_id": id, "authorities": authorities });
+        self.ask(Method::PUT, &format!("/{id}"), Some(&body)).await;
     }
 
     /// Whether a client is known by this secret.

@@ -1,6 +1,8 @@
-//! Documents whose commands are run: fenced blocks by what stands behind their back-ticks.
+//! Somebody who types what a document says.
 
 use std::{
+    fmt::Write,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     time::Duration,
@@ -8,42 +10,20 @@ use std::{
 
 use tempfile::TempDir;
 
+use super::Fence;
 use crate::{Binaries, Process, eventually};
 
 /// Everything is up within seconds; a busy machine takes its time.
 const PATIENCE: Duration = Duration::from_mins(2);
 
+/// Where calls of programs that are not there are written down: a file in the reader's folder, and what ends an argument and a
+/// call in it, in the words of `printf`.
+const CALLS: &str = ".calls";
+const ARGUMENT_END: &str = "\\037";
+const CALL_END: &str = "\\036";
+
 /// Marks a block that has to fail; what has to be said follows.
 const FAILS: &str = "sh fails: ";
-
-/// A fenced block of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fence {
-    /// What stands behind the back-ticks, such as `sh`.
-    pub information: String,
-    /// The line of the document in which it begins.
-    pub line: usize,
-    /// What stands in it.
-    pub text: String,
-}
-
-/// The fenced blocks of a document, in their order.
-pub fn fences(document: &str) -> Vec<Fence> {
-    let mut found = Vec::new();
-    let mut lines = document.lines().enumerate();
-    while let Some((number, line)) = lines.next() {
-        if let Some(information) = line.strip_prefix("```") {
-            let block = lines.by_ref().map(|(_, line)| line);
-            let block = block.take_while(|line| *line != "```");
-            found.push(Fence {
-                information: information.to_owned(),
-                line: number + 1,
-                text: block.collect::<Vec<_>>().join("\n"),
-            });
-        }
-    }
-    found
-}
 
 /// Somebody who types what a document says, in an empty folder.
 ///
@@ -53,11 +33,17 @@ pub fn fences(document: &str) -> Vec<Fence> {
 /// | `sh fails: TEXT` | has to fail, and to say that |
 /// | `sh up` | is a sandbox, which runs from then on; it is waited for |
 /// | `sh edit` | is run, and the sandbox waited for, until its broker is up again |
+/// | `sh PROGRAM` | is run; what the program, which is not there, would be called with is written down |
+///
+/// It tells what was printed.
 #[derive(Debug)]
 pub struct Reader {
-    binaries: PathBuf,
+    programs: Vec<PathBuf>,
     sandbox: Option<Process>,
     environment: Vec<(String, String)>,
+    words: Vec<(String, String)>,
+    functions: String,
+    document: String,
     // Last, for the sandbox has its files there.
     folder: TempDir,
 }
@@ -77,9 +63,12 @@ impl Reader {
         let binaries = adapter.parent().expect("it is in a folder").to_owned();
         let folder = tempfile::Builder::new().prefix("odb-reader.").tempdir();
         Self {
-            binaries,
+            programs: vec![binaries],
             sandbox: None,
             environment: Vec::new(),
+            words: Vec::new(),
+            functions: String::new(),
+            document: String::new(),
             folder: folder.expect("tests may write temporary files"),
         }
     }
@@ -91,41 +80,105 @@ impl Reader {
         self
     }
 
+    /// The same, who says what is read when something does not work.
+    #[must_use]
+    pub fn of(mut self, document: &str) -> Self {
+        document.clone_into(&mut self.document);
+        self
+    }
+
+    /// The same with more programs on the path.
+    #[must_use]
+    pub fn with_programs(mut self, folder: &Path) -> Self {
+        self.programs.insert(0, folder.to_owned());
+        self
+    }
+
+    /// The same, who reads another word where this one stands for something of the reader's own.
+    #[must_use]
+    pub fn with_word(mut self, word: &str, meant: &str) -> Self {
+        self.words.push((word.to_owned(), meant.to_owned()));
+        self
+    }
+
+    /// The same, for whom a name stands for a program and its first arguments.
+    #[must_use]
+    pub fn with_program(mut self, name: &str, stands_for: &str) -> Self {
+        writeln!(self.functions, "{name}() {{ {stands_for} \"$@\"; }}")
+            .expect("a text takes everything");
+        self
+    }
+
+    /// The same, who has no program of this name, and remembers how it was called: [`calls`](Self::calls).
+    #[must_use]
+    pub fn without_program(mut self, name: &str) -> Self {
+        let calls = self.folder.path().join(CALLS);
+        writeln!(
+            self.functions,
+            "{name}() {{ printf '%s{ARGUMENT_END}' {name} \"$@\" >>'{calls}'; printf '{CALL_END}' >>'{calls}'; }}",
+            calls = calls.display(),
+        )
+        .expect("a text takes everything");
+        self
+    }
+
+    /// How programs that are not there were called since this was asked the last time, each with its name first.
+    pub fn calls(&self) -> Vec<Vec<String>> {
+        let file = self.folder.path().join(CALLS);
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        // There is none before the first call.
+        let _ = fs::remove_file(&file);
+        text.split_terminator('\x1e')
+            .map(|call| call.split_terminator('\x1f').map(str::to_owned).collect())
+            .collect()
+    }
+
     /// The folder in which it began.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// Types a block and sees that it does what the document says.
-    pub async fn follow(&mut self, fence: &Fence) {
+    pub async fn follow(&mut self, fence: &Fence) -> String {
         match fence.information.as_str() {
             "sh" => self.run(fence, End::Success).await,
-            "sh up" => self.start(fence).await,
+            "sh up" => {
+                self.start(fence).await;
+                String::new()
+            }
             "sh edit" => {
                 let before = self.times_up();
-                self.run(fence, End::Success).await;
+                let said = self.run(fence, End::Success).await;
                 self.wait_for("the broker is up again", |reader| {
                     reader.times_up() > before
                 })
                 .await;
+                said
             }
             other => {
-                let text = other.strip_prefix(FAILS);
-                let text = text
-                    .unwrap_or_else(|| panic!("nobody knows what to do with a block of `{other}`"));
-                self.run(fence, End::Failure(text)).await;
+                if let Some(text) = other.strip_prefix(FAILS) {
+                    return self.run(fence, End::Failure(text)).await;
+                }
+                let program = other.strip_prefix("sh ").unwrap_or_default();
+                let is_known = self.functions.contains(&format!("{program}() {{"));
+                assert!(
+                    is_known,
+                    "nobody knows what to do with a block of `{other}`"
+                );
+                self.run(fence, End::Success).await
             }
         }
     }
 
-    async fn run(&self, fence: &Fence, end: End<'_>) {
+    async fn run(&self, fence: &Fence, end: End<'_>) -> String {
         let state = self.folder.path().join(".shell");
         // What the block leaves behind counts for the next one, but for what Bash lets nobody set.
         let script = format!(
             "remember() {{ declare -p | grep -v '^declare -[a-zA-Z]*r' >{state}; echo \"cd $PWD\" >>{state}; }}\n\
              trap remember EXIT\n\
-             [[ ! -e {state} ]] || . {state}\n{}",
-            fence.text,
+             [[ ! -e {state} ]] || . {state}\n{functions}\n{text}",
+            functions = self.functions,
+            text = self.as_meant(&fence.text),
             state = state.display(),
         );
         let mut command = self.shell(&script);
@@ -138,7 +191,21 @@ impl Reader {
             End::Success => output.status.success(),
             End::Failure(text) => !output.status.success() && said.contains(text),
         };
-        assert!(is_as_told, "line {}: not a {end:?}: {said}", fence.line);
+        assert!(
+            is_as_told,
+            "{}:{}: not a {end:?}: {said}",
+            self.document, fence.line
+        );
+        said
+    }
+
+    /// The text with the reader's own words, where those of the document stand by themselves.
+    fn as_meant(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (word, meant) in &self.words {
+            text = replace_word(&text, word, meant);
+        }
+        text
     }
 
     async fn start(&mut self, fence: &Fence) {
@@ -173,7 +240,11 @@ impl Reader {
 
     fn shell(&self, script: &str) -> Command {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::iter::once(self.binaries.clone()).chain(std::env::split_paths(&path));
+        let path = self
+            .programs
+            .iter()
+            .cloned()
+            .chain(std::env::split_paths(&path));
         let mut command = Command::new("bash");
         command
             .args(["-c", &format!("set -euo pipefail\n{script}")])
@@ -203,6 +274,23 @@ impl Default for Reader {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Replaces a word where no letter, digit, `-` or `_` is beside it.
+fn replace_word(text: &str, word: &str, meant: &str) -> String {
+    let is_of_a_word = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    let mut replaced = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, from) = rest.split_at(at);
+        let after = &from[word.len()..];
+        let touches = (before.ends_with(is_of_a_word) && word.starts_with(is_of_a_word))
+            || (after.starts_with(is_of_a_word) && word.ends_with(is_of_a_word));
+        replaced.push_str(before);
+        replaced.push_str(if touches { word } else { meant });
+        rest = after;
+    }
+    replaced + rest
 }
 
 fn said(output: &Output) -> String {

@@ -1,0 +1,140 @@
+//! An operator's desk: a foundation, a broker on it, and the files that documents speak of.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use crate::{
+    Binaries, Broker, Document, ErrandConfiguration, Fence, Foundation, Order, Reader,
+    guide::document::project,
+};
+
+/// A program that documents speak of and that is not here.
+const ELSEWHERE: &str = "bosh";
+
+/// Errands that documents also call by their own names.
+const ERRANDS: [&str; 9] = [
+    "register-broker",
+    "deregister-broker",
+    "upgrade-all-service-instances",
+    "recreate-all-service-instances",
+    "delete-all-service-instances",
+    "delete-all-service-instances-and-deregister-broker",
+    "orphan-deployments",
+    "collect-service-metrics",
+    "broker-post-start",
+];
+
+/// Somebody who works through a document with a foundation, a broker, registered and with an instance, and its files:
+///
+/// | there is | what it is |
+/// | --- | --- |
+/// | `broker.yml`, `config.yml` | the broker's file, and one for all errands, also called `FILE` |
+/// | `broker.password`, `authority.pem` | the broker's password, and the authority that everybody here trusts |
+/// | `odb-errand` | the program, also under the name of each errand of the Go release |
+/// | `cf` | the sandbox's command line, as a developer, in documents for operators as the administrator |
+/// | `$BROKER`, `$INSTANCE` | where the broker is, and the instance's id, also called `ID` |
+/// | `NAME:PASSWORD`, `https://broker.example.com`, `/path/to/the/authority.pem`, `PLAN-ID` | what stands for the broker's own |
+/// | `manifests`, `release`, `scripts`, `spec` | the project's folders |
+#[derive(Debug)]
+pub struct Desk {
+    reader: Reader,
+    broker: Broker,
+    // Last, for the others work with it.
+    foundation: Foundation,
+}
+
+impl Desk {
+    /// For the reader of a document.
+    pub async fn of(document: &Document) -> Self {
+        let foundation = Foundation::setup().without_processes().start().await;
+        let configuration = foundation.broker();
+        let broker = configuration.start().await;
+        let cf = foundation.cf();
+        cf.register(&broker).await;
+
+        let mut reader = Reader::new()
+            .of(&document.path)
+            .with_variable(
+                "ODB_FOUNDATION",
+                &foundation
+                    .state()
+                    .join("foundation.json")
+                    .display()
+                    .to_string(),
+            )
+            .with_variable("BROKER", broker.url())
+            .with_word("https://broker.example.com", broker.url())
+            .with_word("/path/to/the/authority.pem", &foundation.authority_file())
+            .with_word("NAME:PASSWORD", &format!("broker:{}", broker.password()))
+            .with_word("FILE", "config.yml");
+        if document.text.contains("$INSTANCE") || document.text.contains(" ID") {
+            let order = ["create-service", "redis", "small", "desk", "--wait"];
+            cf.run(&order).await.succeeded();
+            let guid = cf.run(&["service", "desk", "--guid"]).await.succeeded();
+            let plan = Order::small()
+                .member("plan_id")
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            reader = reader
+                .with_variable("INSTANCE", guid.trim())
+                .with_word("PLAN-ID", &plan)
+                .with_word("ID", guid.trim());
+        }
+        let identity = if document.path.starts_with("docs/operators") {
+            "admin"
+        } else {
+            "developer"
+        };
+        reader = reader.with_program("cf", &format!("odb-sandbox cf --as {identity}"));
+        reader = reader.without_program(ELSEWHERE);
+        for folder in ["manifests", "release", "scripts", "spec"] {
+            let link = reader.folder().join(folder);
+            symlink(project().join(folder), link).expect("the folder is our own");
+        }
+        let programs = reader.folder().join(".errands");
+        fs::create_dir(&programs).expect("the folder is our own");
+        let errands = Binaries::find().path("odb-errand");
+        symlink(&errands, reader.folder().join("odb-errand")).expect("the folder is our own");
+        for name in ERRANDS {
+            symlink(&errands, programs.join(name)).expect("the folder is our own");
+        }
+        reader = reader.with_programs(&programs);
+        let write = |name: &str, text: &str| fs::write(reader.folder().join(name), text);
+        write("broker.password", broker.password())
+            .and_then(|()| write("authority.pem", &foundation.authority()))
+            .expect("the folder is our own");
+        fs::copy(
+            foundation.folder().join("broker.yml"),
+            reader.folder().join("broker.yml"),
+        )
+        .expect("the broker has been started with it");
+        ErrandConfiguration::of(&foundation, &broker)
+            .write_whole(&reader.folder().join("config.yml"));
+        Self {
+            reader,
+            broker,
+            foundation,
+        }
+    }
+
+    /// Types a block; tells how programs were called that are not here.
+    pub async fn follow(&mut self, fence: &Fence) -> Vec<Vec<String>> {
+        self.reader.follow(fence).await;
+        self.reader.calls()
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        self.reader.folder()
+    }
+
+    /// The foundation.
+    pub fn foundation(&self) -> &Foundation {
+        &self.foundation
+    }
+
+    /// The broker.
+    pub fn broker(&self) -> &Broker {
+        &self.broker
+    }
+}

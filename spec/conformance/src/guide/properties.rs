@@ -1,0 +1,175 @@
+//! The page of the jobs' properties (`docs/operators/properties.md`), made of the specifications of the release.
+
+use std::fmt::Write;
+
+use odb_adapter_sdk::yaml;
+use serde_json::Value;
+
+use crate::release::Jobs;
+
+const PREFACE: &str = "\
+# The properties of the jobs
+
+This page is made of the specifications in `release/jobs`; a test fails when the two differ, and says how to make it anew. The
+properties of job `broker` become `broker.yml`: the third column leads to the [key](reference.md) that each one becomes, where
+values, bounds and what is below the key are told. Properties that are not declared here a Director drops without a word.
+";
+
+/// Where a property of job `broker` is called otherwise in `broker.yml`. What is in none of its sections stands in `broker`.
+const OTHERWISE: [(&str, &str); 8] = [
+    ("tls.certificate", "broker.tls.cert_file"),
+    ("tls.private_key", "broker.tls.key_file"),
+    (
+        "bosh.authentication.uaa.client_id",
+        "bosh.authentication.uaa.client_credentials.client_id",
+    ),
+    (
+        "bosh.authentication.uaa.client_secret",
+        "bosh.authentication.uaa.client_credentials.client_secret",
+    ),
+    ("secure_binding_credentials.enabled", "credhub.api_url"),
+    (
+        "secure_binding_credentials.authentication.uaa.client_id",
+        "credhub.client_id",
+    ),
+    (
+        "secure_binding_credentials.authentication.uaa.client_secret",
+        "credhub.client_secret",
+    ),
+    (
+        "secure_binding_credentials.authentication.uaa.ca_cert",
+        "credhub.internal_uaa_ca_cert",
+    ),
+];
+
+/// Properties of job `broker` that are no key of the file: other files of the job are made of them, or other keys.
+const NO_KEYS: [&str; 6] = [
+    "cf.authentication",
+    "environment",
+    "log_filter",
+    "metrics.prom_scraper.",
+    "service_deployment.stemcell.",
+    "service_catalog.global_quotas.resource_limits",
+];
+
+/// The sections of `broker.yml` beside `broker`.
+const SECTIONS: [&str; 7] = [
+    "bosh",
+    "bosh_credhub",
+    "cf",
+    "service_adapter",
+    "service_catalog",
+    "service_deployment",
+    "service_instances_api",
+];
+
+/// The page.
+pub fn properties_page() -> String {
+    let jobs = Jobs::of_project();
+    let mut names = jobs.names();
+    // The one that everybody looks for comes first.
+    names.sort_by_key(|name| (name != "broker", name.clone()));
+    let mut page = PREFACE.to_owned();
+    for name in names {
+        let specification = jobs.specification(&name);
+        let description = one_line(&specification["description"]);
+        let links = links(&specification);
+        add(&mut page, &format!("\n## {name}\n\n{description}{links}\n"));
+        let Some(properties) = specification["properties"]
+            .as_object()
+            .filter(|properties| !properties.is_empty())
+        else {
+            continue;
+        };
+        let is_broker = name == "broker";
+        add(
+            &mut page,
+            if is_broker {
+                "\n| property | default | `broker.yml` | meaning |\n| --- | --- | --- | --- |\n"
+            } else {
+                "\n| property | default | meaning |\n| --- | --- | --- |\n"
+            },
+        );
+        for (property, declared) in properties {
+            let default = match &declared["default"] {
+                Value::Null => String::new(),
+                value => format!(" `{value}`"),
+            };
+            let key = match key(property) {
+                _ if !is_broker => String::new(),
+                Some(key) if key == *property => format!(" [the same](reference.md#{key}) |"),
+                Some(key) => format!(" [`{key}`](reference.md#{key}) |"),
+                None => " |".to_owned(),
+            };
+            let meaning = meaning(declared);
+            add(
+                &mut page,
+                &format!(
+                    "| <a id=\"{name}.{property}\"></a>`{property}` |{default} |{key} {meaning} |\n"
+                ),
+            );
+        }
+    }
+    page
+}
+
+fn add(page: &mut String, text: &str) {
+    page.write_str(text).expect("a text takes everything");
+}
+
+/// The key of `broker.yml` that a property of job `broker` becomes.
+fn key(property: &str) -> Option<String> {
+    if NO_KEYS.iter().any(|none| property.starts_with(none)) {
+        return None;
+    }
+    if let Some((_, key)) = OTHERWISE.iter().find(|(name, _)| *name == property) {
+        return Some((*key).to_owned());
+    }
+    let property = property.replace("bosh_credhub_api", "bosh_credhub");
+    let section = property.split('.').next().unwrap_or_default();
+    Some(if SECTIONS.contains(&section) {
+        property
+    } else {
+        format!("broker.{property}")
+    })
+}
+
+/// What a job asks of others and gives to them.
+fn links(specification: &Value) -> String {
+    let names = |list: &Value| {
+        let links = list.as_array().into_iter().flatten();
+        let names = links.filter_map(|link| Some(format!("`{}`", link["name"].as_str()?)));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let mut told = String::new();
+    for (verb, list) in [("Consumes", "consumes"), ("Provides", "provides")] {
+        let names = names(&specification[list]);
+        if !names.is_empty() {
+            add(&mut told, &format!(" {verb} link {names}."));
+        }
+    }
+    told
+}
+
+fn meaning(declared: &Value) -> String {
+    let description = one_line(&declared["description"]).replace('|', "\\|");
+    match &declared["example"] {
+        Value::Null => description,
+        example => format!("{description} Example: `{}`.", inline(example)),
+    }
+}
+
+/// A value on one line, as it may be written in a manifest.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::String(text) if yaml::from_str::<Value>(text).is_ok_and(|read| read == *value) => {
+            text.clone()
+        }
+        other => other.to_string(),
+    }
+}
+
+fn one_line(text: &Value) -> String {
+    let text = text.as_str().unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

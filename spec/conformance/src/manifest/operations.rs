@@ -1,0 +1,467 @@
+//! Ops files: operations on a document, carried out in their order.
+
+use std::path::Path;
+
+use odb_adapter_sdk::yaml;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use super::{
+    FileError, Pointer, PointerError, in_project,
+    pointer::{Insertion, Neighbours, Presence, Step},
+    text_of,
+};
+
+/// A file of operations.
+#[derive(Clone, Debug)]
+pub struct OpsFile {
+    name: String,
+    operations: Vec<Operation>,
+}
+
+/// An operation that could not be carried out.
+#[derive(Debug, thiserror::Error)]
+#[error("operation {number} of `{file}` at `{path}` cannot be carried out")]
+pub struct OperationError {
+    file: String,
+    /// From 1.
+    number: usize,
+    path: String,
+    #[source]
+    problem: Problem,
+}
+
+/// What is wrong with an operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// There are `replace` and `remove`.
+    #[error("`{0}` is no type of operation: there are `replace` and `remove`")]
+    UnknownType(String),
+    /// A member is missing, or is one too much.
+    #[error("{0}")]
+    Member(&'static str),
+    /// The path means nothing.
+    #[error("the path means nothing: {0}")]
+    Path(#[from] PointerError),
+    /// Something of another kind is there.
+    #[error("`{place}` is {found}, not {expected}")]
+    Kind {
+        /// Where.
+        place: String,
+        /// What was expected there.
+        expected: &'static str,
+        /// What is there.
+        found: &'static str,
+    },
+    /// A key is not there.
+    #[error("there is no `{place}`, only {siblings}; a `?` behind it makes it")]
+    NoKey {
+        /// Where it should be.
+        place: String,
+        /// What is there instead.
+        siblings: String,
+    },
+    /// None or several items match.
+    #[error("`{place}` matches {count} items, not one")]
+    Matches {
+        /// What should match.
+        place: String,
+        /// How many do.
+        count: usize,
+    },
+    /// A list is shorter.
+    #[error("`{place}` is not in the list, which has {length} items")]
+    NoItem {
+        /// Which item.
+        place: String,
+        /// How many there are.
+        length: usize,
+    },
+    /// What the author of the file wants to be told.
+    #[error("{0}")]
+    Told(String),
+}
+
+#[derive(Clone, Debug)]
+struct Operation {
+    pointer: Pointer,
+    action: Action,
+    /// What the file says when it cannot be carried out.
+    error: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    Replace(Value),
+    Remove,
+}
+
+/// As it stands in the file. A member that nobody knows is ignored, as by the CLI.
+#[derive(Deserialize)]
+struct Definition {
+    #[serde(default, rename = "type")]
+    kind: String,
+    path: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    value: Option<Value>,
+    error: Option<String>,
+}
+
+impl OpsFile {
+    /// Reads a file.
+    pub fn read(file: &Path) -> Result<Self, FileError> {
+        Self::parse(&file.display().to_string(), &text_of(file)?)
+    }
+
+    /// Reads a file of this project, such as `manifests/operations/quotas.yml`. One that cannot be read fails the test.
+    pub fn of_project(file: &str) -> Self {
+        Self::read(&in_project(file)).unwrap_or_else(|error| panic!("{error}: {error:?}"))
+    }
+
+    /// Reads a text; errors name it by `name`.
+    pub fn parse(name: &str, text: &str) -> Result<Self, FileError> {
+        let definitions = yaml::from_str::<Option<Vec<Definition>>>(text);
+        let definitions = definitions.map_err(|source| FileError::Malformed {
+            file: name.to_owned(),
+            kind: "a list of operations",
+            source,
+        })?;
+        let operation = |(index, definition): (usize, Definition)| {
+            let path = definition.path.clone().unwrap_or_default();
+            definition
+                .understood()
+                .map_err(|problem| FileError::Operation {
+                    file: name.to_owned(),
+                    source: Box::new(OperationError {
+                        file: name.to_owned(),
+                        number: index + 1,
+                        path,
+                        problem,
+                    }),
+                })
+        };
+        let definitions = definitions.into_iter().flatten().enumerate();
+        Ok(Self {
+            name: name.to_owned(),
+            operations: definitions.map(operation).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Carries all of them out, or those before the first that cannot be.
+    pub fn apply(&self, document: &mut Value) -> Result<(), OperationError> {
+        for (index, operation) in self.operations.iter().enumerate() {
+            operation
+                .apply(document)
+                .map_err(|problem| OperationError {
+                    file: self.name.clone(),
+                    number: index + 1,
+                    path: operation.pointer.to_string(),
+                    problem,
+                })?;
+        }
+        Ok(())
+    }
+
+    /// What is put into documents.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.operations
+            .iter()
+            .filter_map(|operation| match &operation.action {
+                Action::Replace(value) => Some(value),
+                Action::Remove => None,
+            })
+    }
+}
+
+impl OperationError {
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+impl Definition {
+    fn understood(self) -> Result<Operation, Problem> {
+        let path = self
+            .path
+            .ok_or(Problem::Member("an operation has a `path`"))?;
+        let pointer: Pointer = path.parse()?;
+        let action = match (self.kind.as_str(), self.value) {
+            // To the CLI, too, a null is no value.
+            ("replace", Some(value)) if !value.is_null() => Action::Replace(value),
+            ("replace", _) => return Err(Problem::Member("`replace` has a `value`")),
+            ("remove", None | Some(Value::Null)) => Action::Remove,
+            ("remove", Some(_)) => return Err(Problem::Member("`remove` has no `value`")),
+            (other, _) => return Err(Problem::UnknownType(other.to_owned())),
+        };
+        Ok(Operation {
+            pointer,
+            action,
+            error: self.error,
+        })
+    }
+}
+
+impl Operation {
+    fn apply(&self, document: &mut Value) -> Result<(), Problem> {
+        let steps = self.pointer.steps();
+        let place = Place(String::new());
+        let done = match &self.action {
+            Action::Replace(value) => replace(document, steps, &place, value),
+            Action::Remove if steps.is_empty() => {
+                Err(Problem::Member("the whole document cannot be removed"))
+            }
+            Action::Remove => remove(document, steps, &place),
+        };
+        done.map_err(|problem| match &self.error {
+            Some(text) => Problem::Told(text.clone()),
+            None => problem,
+        })
+    }
+}
+
+/// How far a path has been gone.
+#[derive(Clone, Debug)]
+struct Place(String);
+
+impl Place {
+    fn then(&self, step: &Step) -> Self {
+        let step = match step {
+            Step::Key { key, .. } => key.clone(),
+            Step::Index { index, .. } => index.to_string(),
+            Step::Item { key, value, .. } => format!("{key}={value}"),
+            Step::End => "-".to_owned(),
+        };
+        Self(format!("{}/{step}", self.0))
+    }
+}
+
+fn replace(
+    target: &mut Value,
+    steps: &[Step],
+    place: &Place,
+    value: &Value,
+) -> Result<(), Problem> {
+    let Some((step, rest)) = steps.split_first() else {
+        *target = value.clone();
+        return Ok(());
+    };
+    let here = place.then(step);
+    match step {
+        Step::Key { key, presence } => {
+            let map = map(target, place)?;
+            if !map.contains_key(key) {
+                if *presence == Presence::Required {
+                    return Err(missing(map, &here));
+                }
+                map.insert(key.clone(), empty_for(rest.first()));
+            }
+            let next = map.get_mut(key).expect("it is there, or was put there");
+            replace(next, rest, &here, value)
+        }
+        Step::Index { index, neighbours } => {
+            let list = list(target, place)?;
+            put(list, *index, *neighbours, rest, &here, value)
+        }
+        Step::Item {
+            key,
+            value: wanted,
+            presence,
+            neighbours,
+        } => {
+            let list = list(target, place)?;
+            let matching = positions(list, key, wanted);
+            if matching.is_empty() && *presence == Presence::Optional {
+                let mut item =
+                    Value::Object(Map::from_iter([(key.clone(), wanted.as_str().into())]));
+                replace(&mut item, rest, &here, value)?;
+                list.push(item);
+                return Ok(());
+            }
+            put(
+                list,
+                only(&matching, &here)?,
+                *neighbours,
+                rest,
+                &here,
+                value,
+            )
+        }
+        Step::End => {
+            list(target, place)?.push(value.clone());
+            Ok(())
+        }
+    }
+}
+
+/// Replaces an item, or something in it, or puts a new one beside it.
+fn put(
+    list: &mut Vec<Value>,
+    index: i64,
+    neighbours: Neighbours,
+    rest: &[Step],
+    here: &Place,
+    value: &Value,
+) -> Result<(), Problem> {
+    let at = position(list, index, neighbours.shift, here)?;
+    match neighbours.insertion {
+        None => replace(&mut list[at], rest, here, value),
+        Some(_) if !rest.is_empty() => Err(PointerError::AfterInsertion.into()),
+        Some(Insertion::Before) => {
+            list.insert(at, value.clone());
+            Ok(())
+        }
+        Some(Insertion::After) => {
+            list.insert(at + 1, value.clone());
+            Ok(())
+        }
+    }
+}
+
+fn remove(target: &mut Value, steps: &[Step], place: &Place) -> Result<(), Problem> {
+    let Some((step, rest)) = steps.split_first() else {
+        return Ok(());
+    };
+    let here = place.then(step);
+    match step {
+        Step::Key { key, presence } => {
+            let map = map(target, place)?;
+            match map.get_mut(key) {
+                None if *presence == Presence::Optional => Ok(()),
+                None => Err(missing(map, &here)),
+                Some(_) if rest.is_empty() => {
+                    map.shift_remove(key);
+                    Ok(())
+                }
+                Some(next) => remove(next, rest, &here),
+            }
+        }
+        Step::Index { index, neighbours } => {
+            take(list(target, place)?, *index, *neighbours, rest, &here)
+        }
+        Step::Item {
+            key,
+            value,
+            presence,
+            neighbours,
+        } => {
+            let list = list(target, place)?;
+            let matching = positions(list, key, value);
+            if matching.is_empty() && *presence == Presence::Optional {
+                return Ok(());
+            }
+            take(list, only(&matching, &here)?, *neighbours, rest, &here)
+        }
+        Step::End => Err(Problem::Member(
+            "behind the last item nothing can be removed",
+        )),
+    }
+}
+
+/// Removes an item, or something in it.
+fn take(
+    list: &mut Vec<Value>,
+    index: i64,
+    neighbours: Neighbours,
+    rest: &[Step],
+    here: &Place,
+) -> Result<(), Problem> {
+    if neighbours.insertion.is_some() {
+        return Err(Problem::Member("between two items nothing can be removed"));
+    }
+    let at = position(list, index, neighbours.shift, here)?;
+    if rest.is_empty() {
+        list.remove(at);
+        Ok(())
+    } else {
+        remove(&mut list[at], rest, here)
+    }
+}
+
+fn map<'v>(value: &'v mut Value, place: &Place) -> Result<&'v mut Map<String, Value>, Problem> {
+    match value {
+        Value::Object(map) => Ok(map),
+        other => Err(wrong_kind(other, place, "a map")),
+    }
+}
+
+fn list<'v>(value: &'v mut Value, place: &Place) -> Result<&'v mut Vec<Value>, Problem> {
+    match value {
+        Value::Array(list) => Ok(list),
+        other => Err(wrong_kind(other, place, "a list")),
+    }
+}
+
+fn wrong_kind(value: &Value, place: &Place, expected: &'static str) -> Problem {
+    let found = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    };
+    let place = if place.0.is_empty() { "/" } else { &place.0 };
+    Problem::Kind {
+        place: place.to_owned(),
+        expected,
+        found,
+    }
+}
+
+fn missing(map: &Map<String, Value>, here: &Place) -> Problem {
+    let keys: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
+    let siblings = if keys.is_empty() {
+        "an empty map".to_owned()
+    } else {
+        keys.join(", ")
+    };
+    Problem::NoKey {
+        place: here.0.clone(),
+        siblings,
+    }
+}
+
+/// What has to be at a key that was not there, so that the next step finds its way.
+fn empty_for(next: Option<&Step>) -> Value {
+    match next {
+        None => Value::Null,
+        Some(Step::Key { .. }) => Value::Object(Map::new()),
+        Some(Step::Index { .. } | Step::Item { .. } | Step::End) => Value::Array(Vec::new()),
+    }
+}
+
+fn positions(list: &[Value], key: &str, value: &str) -> Vec<i64> {
+    let matches = |(_, item): &(i64, &Value)| item.get(key).and_then(Value::as_str) == Some(value);
+    let items = (0..).zip(list).filter(matches);
+    items.map(|(position, _)| position).collect()
+}
+
+fn only(matching: &[i64], here: &Place) -> Result<i64, Problem> {
+    match matching {
+        [index] => Ok(*index),
+        _ => Err(Problem::Matches {
+            place: here.0.clone(),
+            count: matching.len(),
+        }),
+    }
+}
+
+fn position(list: &[Value], index: i64, shift: i64, here: &Place) -> Result<usize, Problem> {
+    let length = i64::try_from(list.len()).unwrap_or(i64::MAX);
+    let from_start = if index < 0 { length + index } else { index };
+    let at = usize::try_from(from_start + shift).ok();
+    at.filter(|at| *at < list.len())
+        .ok_or_else(|| Problem::NoItem {
+            place: here.0.clone(),
+            length: list.len(),
+        })
+}
+
+/// A member that is there, be it null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,392 @@
+//! Every job of ours in a BOSH manifest.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{Jobs, Link, Refusal, Rendered, render_all};
+
+/// The name of this project's release.
+const RELEASE: &str = "on-demand-broker";
+
+/// A BOSH manifest without variables, whose jobs are to be rendered.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    manifest: Value,
+    jobs: Jobs,
+    elsewhere: BTreeMap<(String, String), Link>,
+    addresses: BTreeMap<String, String>,
+}
+
+/// A manifest of which the Director makes nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DeploymentRefusal {
+    /// The manifest names a job that the release does not have.
+    #[error("release `on-demand-broker` has no job `{job}`, which instance group `{group}` has")]
+    UnknownJob {
+        /// The instance group.
+        group: String,
+        /// The job.
+        job: String,
+    },
+    /// A job asks for a link and nobody, or more than one, provides it.
+    #[error("could not resolve link `{link}` of job `{job}` in instance group `{group}`: {reason}")]
+    Link {
+        /// The instance group.
+        group: String,
+        /// The job.
+        job: String,
+        /// The link, as the job calls it.
+        link: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A job's templates, or whoever reads its properties, refuse.
+    #[error(transparent)]
+    Job(#[from] Refusal),
+}
+
+/// The rendered jobs of a manifest.
+#[derive(Clone, Debug)]
+pub struct RenderedDeployment {
+    instances: Vec<RenderedInstance>,
+}
+
+/// The rendered jobs of one instance.
+#[derive(Clone, Debug)]
+pub struct RenderedInstance {
+    group: String,
+    index: u64,
+    jobs: Vec<Rendered>,
+}
+
+/// A job of ours in the manifest.
+struct Place<'a> {
+    group: &'a Value,
+    job: &'a Value,
+}
+
+/// A job of ours that provides a link.
+struct Provider<'a> {
+    place: Place<'a>,
+    /// What the release calls the link.
+    link: String,
+    /// What the manifest calls it.
+    alias: String,
+    kind: String,
+}
+
+impl Deployment {
+    /// The deployment that a manifest describes, of the sources in `release/jobs`.
+    pub fn of(manifest: &Value) -> Self {
+        Self {
+            manifest: manifest.clone(),
+            jobs: Jobs::of_project(),
+            elsewhere: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+        }
+    }
+
+    /// With the jobs of another release, as unpacked from a tarball.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: Jobs) -> Self {
+        self.jobs = jobs;
+        self
+    }
+
+    /// With a link that another deployment shares under this name.
+    #[must_use]
+    pub fn with_link_of(mut self, deployment: &str, name: &str, link: Link) -> Self {
+        let key = (deployment.to_owned(), name.to_owned());
+        self.elsewhere.insert(key, link);
+        self
+    }
+
+    /// With the address that instances of a group have. Without it they have made-up ones.
+    #[must_use]
+    pub fn with_address(mut self, group: &str, address: &str) -> Self {
+        self.addresses.insert(group.to_owned(), address.to_owned());
+        self
+    }
+
+    /// Renders every job of ours on every instance.
+    pub fn render(&self) -> Result<RenderedDeployment, DeploymentRefusal> {
+        let mut renderings = Vec::new();
+        let mut owners = Vec::new();
+        for place in self.places() {
+            let name = place.job_name();
+            if !self.jobs.has(name) {
+                return Err(DeploymentRefusal::UnknownJob {
+                    group: place.group_name().to_owned(),
+                    job: name.to_owned(),
+                });
+            }
+            let links = self.links_of(&place)?;
+            for index in 0..place.instances() {
+                let instance = self.instance(place.group, index);
+                let rendering = self.jobs.rendering(name).properties(place.properties());
+                let rendering = links
+                    .iter()
+                    .fold(rendering.on(&instance), |rendering, (name, link)| {
+                        rendering.link(name, link)
+                    });
+                renderings.push(rendering);
+                owners.push((place.group_name().to_owned(), index));
+            }
+        }
+        let mut instances: Vec<RenderedInstance> = Vec::new();
+        for ((group, index), outcome) in owners.into_iter().zip(render_all(renderings)) {
+            let job = outcome?;
+            let known = instances
+                .iter_mut()
+                .find(|instance| instance.group == group && instance.index == index);
+            match known {
+                Some(instance) => instance.jobs.push(job),
+                None => instances.push(RenderedInstance {
+                    group,
+                    index,
+                    jobs: vec![job],
+                }),
+            }
+        }
+        Ok(RenderedDeployment { instances })
+    }
+
+    /// Jobs of ours, in the order of the manifest.
+    fn places(&self) -> Vec<Place<'_>> {
+        let groups = items(&self.manifest["instance_groups"]);
+        let places = groups.flat_map(|group| {
+            let jobs = items(&group["jobs"]);
+            jobs.map(move |job| Place { group, job })
+        });
+        places
+            .filter(|place| place.job["release"] == RELEASE)
+            .collect()
+    }
+
+    fn providers(&self) -> Vec<Provider<'_>> {
+        let places = self
+            .places()
+            .into_iter()
+            .filter(|place| self.jobs.has(place.job_name()));
+        let mut providers = Vec::new();
+        for place in places {
+            let specification = self.jobs.specification(place.job_name());
+            for provided in items(&specification["provides"]) {
+                let link = text(&provided["name"]);
+                let told = &place.job["provides"][link];
+                if is_refused(told) {
+                    continue;
+                }
+                providers.push(Provider {
+                    place: Place { ..place },
+                    link: link.to_owned(),
+                    alias: told["as"].as_str().unwrap_or(link).to_owned(),
+                    kind: text(&provided["type"]).to_owned(),
+                });
+            }
+        }
+        providers
+    }
+
+    fn links_of(&self, place: &Place<'_>) -> Result<Vec<(String, Link)>, DeploymentRefusal> {
+        let specification = self.jobs.specification(place.job_name());
+        let mut links = Vec::new();
+        for consumed in items(&specification["consumes"]) {
+            let name = text(&consumed["name"]);
+            let found = self.link(&place.job["consumes"][name], consumed);
+            let found = found.map_err(|reason| DeploymentRefusal::Link {
+                group: place.group_name().to_owned(),
+                job: place.job_name().to_owned(),
+                link: name.to_owned(),
+                reason,
+            })?;
+            links.extend(found.map(|link| (name.to_owned(), link)));
+        }
+        Ok(links)
+    }
+
+    /// The link that a job asks for, given what the manifest says of it.
+    fn link(&self, told: &Value, consumed: &Value) -> Result<Option<Link>, String> {
+        if is_refused(told) {
+            return Ok(None);
+        }
+        if told.get("instances").is_some() {
+            return Ok(Some(written_out(told)));
+        }
+        let kind = text(&consumed["type"]);
+        let from = told["from"].as_str();
+        if let Some(deployment) = told["deployment"].as_str()
+            && self.manifest["name"] != deployment
+        {
+            let name = from.unwrap_or(text(&consumed["name"]));
+            let key = (deployment.to_owned(), name.to_owned());
+            let link = self.elsewhere.get(&key).cloned();
+            return link.map(Some).ok_or_else(|| {
+                format!("deployment `{deployment}` shares no link `{name}` of type `{kind}`")
+            });
+        }
+        let mut providers = self.providers();
+        providers.retain(|provider| {
+            provider.kind == kind && from.is_none_or(|from| provider.alias == from)
+        });
+        match providers.as_slice() {
+            [] if from.is_none() && consumed["optional"] == true => Ok(None),
+            [] => Err(format!("nobody provides a link of type `{kind}`")),
+            [provider] => Ok(Some(self.provided(provider))),
+            _ => Err(format!(
+                "more than one job provides a link of type `{kind}`"
+            )),
+        }
+    }
+
+    fn provided(&self, provider: &Provider<'_>) -> Link {
+        let place = &provider.place;
+        let link = Link::provided_by(
+            &self.jobs,
+            place.job_name(),
+            &provider.link,
+            &place.properties(),
+        );
+        (0..place.instances())
+            .fold(link, |link, index| {
+                let instance = self.instance(place.group, index);
+                link.with_instance(place.group_name(), text(&instance["address"]))
+            })
+            .with_address(&self.dns_name("q-s0", place.group))
+    }
+
+    /// `spec` of an instance.
+    fn instance(&self, group: &Value, index: u64) -> Value {
+        let name = text(&group["name"]);
+        let network = text(&group["networks"][0]["name"]);
+        let zones = items(&group["azs"]).map(text).collect::<Vec<_>>();
+        let position = usize::try_from(index).expect("instances are few");
+        let zone = zones
+            .get(position.checked_rem(zones.len()).unwrap_or(0))
+            .copied();
+        let id = format!("id-of-{name}-{index}");
+        let told = self.addresses.get(name).cloned();
+        let ip = told
+            .clone()
+            .unwrap_or_else(|| format!("10.0.16.{}", 4 + index));
+        let has_names = self.manifest["features"]["use_dns_addresses"] == true;
+        let address = if has_names && told.is_none() {
+            self.dns_name(&id, group)
+        } else {
+            ip.clone()
+        };
+        json!({
+            "deployment": self.manifest["name"],
+            "name": name,
+            "index": index,
+            "id": id,
+            "az": zone,
+            "bootstrap": index == 0,
+            "ip": ip,
+            "address": address,
+            "networks": { network: { "ip": ip } },
+        })
+    }
+
+    /// A name in BOSH DNS (<https://bosh.io/docs/dns/>).
+    fn dns_name(&self, host: &str, group: &Value) -> String {
+        let parts = [
+            text(&group["name"]),
+            text(&group["networks"][0]["name"]),
+            text(&self.manifest["name"]),
+        ];
+        let domain = parts.join(".").replace('_', "-").to_lowercase();
+        format!("{host}.{domain}.bosh")
+    }
+}
+
+impl RenderedDeployment {
+    /// The instances, in the order of the manifest.
+    pub fn instances(&self) -> &[RenderedInstance] {
+        &self.instances
+    }
+
+    /// A job, on the first instance that has it.
+    pub fn job(&self, name: &str) -> &Rendered {
+        let jobs = self.instances.iter().flat_map(|instance| &instance.jobs);
+        let mut jobs = jobs.filter(|job| job.job() == name);
+        jobs.next()
+            .unwrap_or_else(|| panic!("no instance has job `{name}`"))
+    }
+
+    /// Puts every job into `ROOT/jobs`, as if all were on one VM whose `/var/vcap` is the folder ROOT.
+    pub fn write_to(&self, root: &Path) {
+        for job in self.instances.iter().flat_map(|instance| &instance.jobs) {
+            let folder = root.join("jobs").join(job.job());
+            job.clone().relocated(root).write_to(&folder);
+        }
+    }
+}
+
+impl RenderedInstance {
+    /// The instance group.
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// Which of the group's instances.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// The jobs of ours, in the order of the manifest.
+    pub fn jobs(&self) -> &[Rendered] {
+        &self.jobs
+    }
+}
+
+impl Place<'_> {
+    fn group_name(&self) -> &str {
+        text(&self.group["name"])
+    }
+
+    fn job_name(&self) -> &str {
+        text(&self.job["name"])
+    }
+
+    fn properties(&self) -> Value {
+        match &self.job["properties"] {
+            Value::Null => json!({}),
+            properties => properties.clone(),
+        }
+    }
+
+    fn instances(&self) -> u64 {
+        self.group["instances"].as_u64().unwrap_or(1)
+    }
+}
+
+/// A link that stands in the manifest itself.
+fn written_out(told: &Value) -> Link {
+    let properties = match &told["properties"] {
+        Value::Null => json!({}),
+        properties => properties.clone(),
+    };
+    let link = items(&told["instances"])
+        .fold(Link::with_properties(&properties), |link, instance| {
+            link.with_instance("", text(&instance["address"]))
+        });
+    match told["address"].as_str() {
+        Some(address) => link.with_address(address),
+        None => link,
+    }
+}
+
+/// `nil`, which a manifest says in place of a link, is a text.
+fn is_refused(told: &Value) -> bool {
+    told == "nil"
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
