@@ -122,9 +122,18 @@ fn twenty_planted_faults_are_all_told_with_line_key_and_remedy() {
         let (line, column) = (&fault["line"], &fault["column"]);
         let (key, wrong, right) = (&fault["key"], &fault["wrong"], &fault["right"]);
         let printed = [key, wrong, right].map(|text| text.as_str().unwrap());
+        let code = fault["code"].as_str().map(|code| format!(" [{code}]"));
+        assert_eq!(
+            code.is_some(),
+            key.as_str().unwrap().contains(".tls."),
+            "{fault}"
+        );
         let line = format!(
-            "broker.yml:{line}:{column}: fault: `{}` {}; {}",
-            printed[0], printed[1], printed[2]
+            "broker.yml:{line}:{column}: fault: `{}` {}; {}{}",
+            printed[0],
+            printed[1],
+            printed[2],
+            code.unwrap_or_default()
         );
         assert!(
             text.output.lines().any(|said| said == line),
@@ -250,7 +259,14 @@ async fn neighbours_are_asked_when_the_operator_wants_it_and_their_answers_get_a
         .into_iter()
         .map(|(_, key)| key)
         .collect();
-    assert_eq!(keys, ["bosh.authentication", "cf.uaa"], "{report}");
+    assert_eq!(
+        keys,
+        ["bosh.authentication", "cf.uaa.authentication"],
+        "{report}"
+    );
+    let faults = report["faults"].as_array().unwrap().iter();
+    let codes: Vec<_> = faults.map(|fault| &fault["code"]).collect();
+    assert_eq!(codes, ["ODB-1102", "ODB-1110"], "{report}");
     assert!(!online.output.contains("hunter2"), "{}", online.output);
     expect_no_secrets(&foundation, &online.output);
 }

@@ -1,12 +1,8 @@
 //! What the documents say of the code is true of it.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, path::Path};
 
-use odb_conformance::{ApiDocument, suite};
+use odb_conformance::{ApiDocument, ProjectTests, suite};
 
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -19,8 +15,7 @@ const ELSEWHERE: [&str; 2] = ["**later", "**declined"];
 #[test]
 fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/differences.md"));
-    let tests = tests_of_the_project();
-    assert!(tests.len() > 300, "the tests of the project are not found");
+    let tests = ProjectTests::find();
 
     let rows: Vec<(usize, &str)> = document.lines().filter_map(numbered).collect();
     let numbers: Vec<usize> = rows.iter().map(|(number, _)| *number).collect();
@@ -40,14 +35,14 @@ fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
 #[test]
 fn every_test_that_the_guide_to_deletions_names_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/deletions.md"));
-    let tests = tests_of_the_project();
+    let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
 }
 
 #[test]
 fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/security.md"));
-    let tests = tests_of_the_project();
+    let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
     expect_to_be_told(&document, &tests, "hostile_");
 }
@@ -55,25 +50,33 @@ fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
 #[test]
 fn every_way_out_of_a_stuck_state_is_shown_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/stuck.md"));
-    let tests = tests_of_the_project();
+    let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
     expect_to_be_told(&document, &tests, "stuck::");
 }
 
+#[test]
+fn every_promise_of_the_guide_to_migrating_is_shown_by_a_test_that_exists() {
+    let document = read(&Path::new(PROJECT).join("docs/operators/migrating.md"));
+    let tests = ProjectTests::find();
+    expect_tests_to_exist(&document, &tests);
+    expect_to_be_told(&document, &tests, "migrating::");
+}
+
 /// Every test that a document names is one.
-fn expect_tests_to_exist(document: &str, tests: &BTreeSet<String>) {
+fn expect_tests_to_exist(document: &str, tests: &ProjectTests) {
     let named = document.lines().flat_map(code);
     let unknown: Vec<&str> = named
-        .filter(|word| is_test_name(word) && !tests.contains(*word))
+        .filter(|word| is_test_name(word) && !tests.contains(word))
         .collect();
     assert_eq!(unknown, Vec::<&str>::new(), "there are no such tests");
 }
 
 /// Every test whose name begins so is named by a document.
-fn expect_to_be_told(document: &str, tests: &BTreeSet<String>, beginning: &str) {
+fn expect_to_be_told(document: &str, tests: &ProjectTests, beginning: &str) {
     let told: BTreeSet<&str> = document.lines().flat_map(code).collect();
     let untold: Vec<&String> = tests
-        .iter()
+        .names()
         .filter(|test| test.starts_with(beginning) && !told.contains(test.as_str()))
         .collect();
     assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
@@ -88,7 +91,7 @@ fn every_rule_of_the_api_is_told_once_with_a_check_or_a_test_that_exists_or_a_re
         read(&project.join("spec/contracts/osb-api.md")),
     );
     let checks: BTreeSet<&str> = suite::rules().map(|rule| rule.id).collect();
-    let tests = tests_of_the_project();
+    let tests = ProjectTests::find();
     let demanded: Vec<&str> = rules.lines().filter_map(rule).map(|(id, _)| id).collect();
     assert!(demanded.len() > 100, "the rules are not found");
 
@@ -214,74 +217,6 @@ fn is_test_name(word: &str) -> bool {
     let allowed =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_:".contains(&byte);
     word.contains("::") && word.bytes().all(allowed)
-}
-
-/// All tests by the names under which the test runner knows them within their binaries.
-fn tests_of_the_project() -> BTreeSet<String> {
-    let mut tests = BTreeSet::new();
-    for folder in ["adapter-sdk", "adapters", "broker", "errands", "spec"] {
-        for file in sources(&Path::new(PROJECT).join(folder)) {
-            let module = module(&file);
-            let source = read(&file);
-            let found = tests_in(&source);
-            tests.extend(found.map(|test| [module.as_slice(), &[test]].concat().join("::")));
-        }
-    }
-    tests
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("it is part of the project");
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.expect("it can be read").path();
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files
-}
-
-/// The module that a file is: what follows `src/`, or the name of a test binary.
-fn module(file: &Path) -> Vec<String> {
-    let within = file.strip_prefix(PROJECT).unwrap_or(file);
-    let segments: Vec<String> = within
-        .with_extension("")
-        .iter()
-        .map(|segment| segment.to_string_lossy().into_owned())
-        .collect();
-    let place = |name: &str| segments.iter().rposition(|segment| segment == name);
-    let begin = match (place("src"), place("tests")) {
-        (Some(src), _) => src + 1,
-        (None, Some(tests)) => tests + 2,
-        (None, None) => segments.len(),
-    };
-    let mut module = segments.get(begin..).unwrap_or_default().to_vec();
-    module.retain(|segment| !["mod", "lib", "main"].contains(&segment.as_str()));
-    module
-}
-
-/// The tests of a file, those of a module within it with that module's name.
-fn tests_in(source: &str) -> impl Iterator<Item = String> {
-    let (mut within, mut marked) = ("", false);
-    source.lines().filter_map(move |line| {
-        let line = line.trim();
-        if line == "mod tests {" {
-            within = "tests::";
-        }
-        if line == "#[test]" || line.starts_with("#[tokio::test") {
-            marked = true;
-        }
-        let name = line
-            .strip_prefix("async ")
-            .unwrap_or(line)
-            .strip_prefix("fn ")?;
-        let is_test = std::mem::take(&mut marked);
-        let name = name.split('(').next()?;
-        is_test.then(|| format!("{within}{name}"))
-    })
 }
 
 fn read(file: &Path) -> String {

@@ -189,14 +189,17 @@ async fn every_fault_of_a_file_is_told_with_its_place() {
     let talk = &run.talk;
     assert!(talk.contains("orphans.yml:2:8: `broker_api.url`"), "{talk}");
     assert!(
-        talk.contains(":4:12: `broker_api.authentication.basic.password` is missing"),
+        talk.contains(":4:31: `broker_api.authentication.basic.password` is missing"),
         "{talk}"
     );
     assert!(
         talk.contains("brokerUsername, brokerPassword and brokerUrl are required"),
         "{talk}"
     );
-    assert!(talk.contains("is `password` meant?"), "{talk}");
+    assert!(
+        talk.contains("; write `password` for `pasword` at 4:31"),
+        "{talk}"
+    );
     assert!(!talk.contains("hunter2"), "{talk}");
     assert_eq!(
         run.last_text(),

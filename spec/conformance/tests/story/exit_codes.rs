@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use odb_conformance::{Answer, Broker, Foundation, Order, new_id};
+use odb_conformance::{Answer, Broker, Foundation, LogLine, Order, new_id};
 use serde_json::{Value, json};
 
 /// Fails as the file `fail-SUBCOMMAND` says, the code in its first line and what to print in the second.
@@ -122,12 +122,13 @@ fn expect(broker: &Broker, call: &str, row: Row, answer: &Answer) {
         }
     }
     let log = broker.log_of_request(&answer.request_id());
-    for text in [format!("ended `{call}` with"), format!("stderr of {call}")] {
-        assert!(
-            log.iter().any(|line| line.mentions(&text)),
-            "{about} {log:#?}"
-        );
-    }
+    let cause = |line: &LogLine| {
+        [format!("ended `{call}` with"), format!("stderr of {call}")]
+            .iter()
+            .all(|text| line.mentions(text))
+    };
+    assert!(log.iter().any(cause), "{about} {log:#?}");
+    assert!(!answer.text.contains("stderr of"), "{about}");
 }
 
 #[tokio::test]

@@ -47,13 +47,16 @@
 //! | `start_up`, `start_up_checks` | the configuration is wrong, or a neighbour is not there, too old or does not know us |
 //! | `registration` | the operator makes the broker known to the platform, and has it forgotten |
 //! | `check` | the configuration is looked at before it is used |
+//! | `doctor` | the operator asks what keeps the broker from working |
 //! | `cloud_controller_access` | the broker counts as this client or that user, or not at all |
+//! | `migrating` | the operator comes from the Go broker, or goes back to it |
 //! | `old_foundations` | the Cloud Controller is of an older generation |
 //! | `differences` | what the Go broker got wrong |
 //! | `hostile_clients` | the client means harm |
 //! | `audit` | somebody asks later who has changed what |
 //! | `tls` | certificates are of the wrong kind, run out, or are somebody else's |
 //! | `documents` | somebody reads about it |
+//! | `guide` | somebody does what the operator's guide says |
 //! | `tutorial` | somebody types what the tutorial says |
 //! | `secure_manifests` | the service has secrets |
 //! | `secrets` | somebody reads along |
@@ -75,6 +78,7 @@ mod cut_short;
 mod deletion_errands;
 mod differences;
 mod dns_bindings;
+mod doctor;
 mod documents;
 mod dry_runs;
 mod errand_command_line;
@@ -84,6 +88,7 @@ mod faithful_values;
 mod fetching;
 mod fleet_upgrades;
 mod fuzzing;
+mod guide;
 mod hang_up;
 mod hanging_adapter;
 mod health;
@@ -102,6 +107,7 @@ mod management_lists;
 mod marketplace;
 mod matrix;
 mod metrics;
+mod migrating;
 mod old_foundations;
 mod onlookers;
 mod operation_status;

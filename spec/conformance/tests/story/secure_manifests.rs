@@ -672,6 +672,27 @@ as_redis"#;
 }
 
 #[tokio::test]
+async fn a_director_without_a_credhub_is_remarked_on_at_the_start() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let mut info = foundation.director().info().await;
+    info["features"]["config_server"]["status"] = false.into();
+    let headers = json!({ "Content-Type": "application/json" });
+    let effect =
+        json!({ "kind": "answer", "status": 200, "headers": headers, "body": info.to_string() });
+    let requests = json!({ "path": "/info" });
+    let control = foundation.control();
+    control
+        .set_fault(&json!({ "server": "director", "requests": requests, "effect": effect }))
+        .await;
+
+    let broker = foundation.broker().with_secure_manifests().start().await;
+
+    let log = log_of(&broker);
+    assert!(log.contains("ODB-1125"), "{log}");
+    assert!(log.contains("`broker.enable_secure_manifests`"), "{log}");
+}
+
+#[tokio::test]
 async fn a_credhub_that_is_not_there_or_does_not_know_us_refuses_the_start_with_all_other_faults() {
     const SECRET: &str = "/bosh_credhub/authentication/uaa/client_credentials/client_secret";
     let foundation = Foundation::setup().without_processes().start().await;

@@ -379,3 +379,44 @@ async fn without_the_right_to_configs_the_log_says_what_shrinks_and_orders_work(
         Vec::<String>::new()
     );
 }
+
+#[tokio::test]
+async fn a_client_that_may_only_look_is_warned_of_before_there_are_orders() {
+    const SECRET: &str = "the-lookers-secret";
+    let looker = json!([{ "id": "looker", "secret": SECRET, "authorities": ["bosh.read"] }]);
+    let foundation = Foundation::setup()
+        .with_clients(looker, json!([]))
+        .start()
+        .await;
+    let client = json!({ "uaa": { "client_credentials": { "client_id": "looker", "client_secret": SECRET } } });
+    let configuration = foundation.broker().with("/bosh/authentication", client);
+
+    let file = configuration.write("looking.yml").display().to_string();
+    let mut check = foundation.broker_process(&["check", "--online", "--config", &file]);
+    assert_eq!(check.exit(PATIENCE).await.code(), Some(0));
+    let said = everything(&check);
+    let told = [
+        "remark: `bosh.authentication`",
+        "may only look",
+        "bosh.teams.TEAM.admin",
+    ];
+    expect_told(&said, "[ODB-1124]", &told);
+
+    let broker = configuration.start().await;
+    let log = broker.log();
+    let warned = log.iter().filter(|line| line.mentions("ODB-1124"));
+    assert_eq!(warned.count(), 1, "{log:#?}");
+}
+
+#[tokio::test]
+async fn a_uaa_that_is_none_is_told_apart_from_one_that_does_not_know_us() {
+    let foundation = Foundation::start().await;
+    let nothing_there = answer("cf-uaa", "/oauth/token", 404, "");
+    foundation.control().set_fault(&nothing_there).await;
+
+    let said = failing_start(&foundation, foundation.broker()).await;
+
+    assert_eq!(codes(&said), ["ODB-1103"], "{said}");
+    expect_told(&said, "ODB-1103", &["`cf.uaa.url`", "404 Not Found"]);
+    assert!(!said.contains("``"), "{said}");
+}

@@ -68,7 +68,8 @@ async fn what_is_wrong_with_a_template_is_on_the_screen_by_file_and_line_until_i
 }
 
 #[tokio::test]
-async fn an_adapter_that_gives_no_schemas_is_told_once_with_its_words_and_that_orders_fail() {
+async fn an_adapter_that_gives_no_schemas_is_told_once_for_each_plan_with_its_words_and_that_orders_fail()
+ {
     let workshop = Workshop::new();
     workshop.change_broker_file(|document| {
         document["broker"] = json!({ "enable_plan_schemas": true });
@@ -84,7 +85,11 @@ async fn an_adapter_that_gives_no_schemas_is_told_once_with_its_words_and_that_o
     let words = told
         .lines()
         .filter(|line| line.contains("manifest.yml.tera:"));
-    assert_eq!(words.count(), 1, "{told}");
+    let words: Vec<&str> = words.collect();
+    assert_eq!(words.len(), 2, "{told}");
+    for (line, plan) in words.iter().zip(["small", "large"]) {
+        assert!(line.contains(&format!("of plan `{plan}`")), "{told}");
+    }
     assert!(!told.contains("goes on with what it had"), "{told}");
 
     folder.edit(template, "{{ nope", "{{ values.maxclients }}");

@@ -8,11 +8,13 @@
 //! | `repeats` | the same binding is asked for again, or another one under its id |
 //! | `taken_back` | something fails half-way |
 //! | `fetching` | the platform asks what a binding is |
+//! | `sharing` | the instance is taken away from another space |
 
 mod answers;
 mod fetching;
 mod repeats;
 mod secure;
+mod sharing;
 mod taken_back;
 
 use std::fs;

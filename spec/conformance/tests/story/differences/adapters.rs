@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use odb_conformance::{Foundation, Order, new_id};
+use odb_conformance::{Foundation, LogLine, Order, new_id};
 use serde_json::json;
 
 use super::exposing;
@@ -28,6 +28,28 @@ async fn a_garbled_answer_of_an_adapter_is_shown_to_nobody() {
     let log = broker.log();
     let mentioned = log.iter().find(|line| line.mentions("hunter2"));
     assert!(mentioned.is_none(), "{mentioned:?}");
+}
+
+/// What a failing adapter says on stderr is for operators, also where causes are shown.
+#[tokio::test]
+async fn the_last_words_of_a_failing_adapter_are_shown_to_nobody() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation
+        .adapters()
+        .script("echo 'no secret for db.internal' >&2; exit 1");
+    let broker = exposing(&foundation).with_adapter(&adapter).start().await;
+
+    let refused = broker
+        .platform()
+        .provision(&new_id(), &Order::small())
+        .await;
+
+    let told = refused.expect_status(500).description();
+    assert!(told.contains("with exit status: 1"), "{told}");
+    assert!(!told.contains("db.internal"), "{told}");
+    let log = broker.log_of_request(&refused.request_id());
+    let is_cause = |line: &LogLine| line.mentions("ODB-3003") && line.mentions("db.internal");
+    assert!(log.iter().any(is_cause), "{log:#?}");
 }
 
 /// 31: what an adapter says to users was passed on at any length.

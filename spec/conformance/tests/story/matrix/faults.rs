@@ -11,7 +11,7 @@ use super::{
 };
 
 /// How many cases a usual run takes.
-const USUAL: usize = 90;
+const USUAL: usize = 54;
 /// How many foundations are worked on at a time.
 const STAGES: usize = 5;
 

@@ -17,7 +17,7 @@ use super::{
 use crate::PATIENCE;
 
 /// How many cases a usual run takes.
-const USUAL: usize = 24;
+const USUAL: usize = 16;
 /// How many foundations are worked on at a time.
 const STAGES: usize = 4;
 
