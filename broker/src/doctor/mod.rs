@@ -45,6 +45,7 @@ use std::{ffi::OsString, io, path::Path};
 
 use jiff::Timestamp;
 use odb_platform::credhub::{CredHubClient, CredentialName};
+use secrecy::SecretString;
 
 use self::{
     chart::{Chart, Finding, Mark, Row},
@@ -58,7 +59,7 @@ use self::{
 };
 use crate::{
     check,
-    config::{CredHubAccess, Problem, RuntimeCredHub, Told},
+    config::{Problem, Told},
 };
 
 pub use patience::Patience;
@@ -196,23 +197,16 @@ async fn look_at_directors_credhub(whole: &Whole<'_>) -> (Vec<Chart>, Uaa) {
         }
         Told::Wrong => return (left_out(subject, FAULTY), Uaa::default()),
     };
-    let CredHubAccess {
-        client_id,
-        client_secret,
-        ..
-    } = access;
+    let (client, applicant) = client(
+        &access.client_id,
+        &access.client_secret,
+        "bosh_credhub.authentication.uaa.client_credentials",
+    );
     let particulars = Particulars {
         subject,
         of_uaa: Subject::DirectorCredHubUaa,
-        client: CredHubClient {
-            client_id: client_id.clone(),
-            client_secret: client_secret.clone(),
-        },
-        applicant: Applicant {
-            kind: ApplicantKind::Client,
-            name: client_id,
-            key: "bosh_credhub.authentication.uaa.client_credentials",
-        },
+        client,
+        applicant,
         grants: Grants {
             sections: whole.sections,
             side: Side::Director,
@@ -237,23 +231,16 @@ async fn look_at_runtime_credhub(whole: &Whole<'_>) -> (Vec<Chart>, Uaa) {
         }
         Told::Wrong => return (left_out(subject, FAULTY), Uaa::default()),
     };
-    let RuntimeCredHub {
-        client_id,
-        client_secret,
-        ..
-    } = section;
+    let (client, applicant) = client(
+        &section.client_id,
+        &section.client_secret,
+        "credhub.client_secret",
+    );
     let particulars = Particulars {
         subject,
         of_uaa: Subject::RuntimeCredHubUaa,
-        client: CredHubClient {
-            client_id: client_id.clone(),
-            client_secret: client_secret.clone(),
-        },
-        applicant: Applicant {
-            kind: ApplicantKind::Client,
-            name: client_id,
-            key: "credhub.client_secret",
-        },
+        client,
+        applicant,
         grants: Grants {
             sections: whole.sections,
             side: Side::Platform,
@@ -266,6 +253,21 @@ async fn look_at_runtime_credhub(whole: &Whole<'_>) -> (Vec<Chart>, Uaa) {
     let mut chart = Chart::of(subject);
     let server = servers::server_of_runtime_credhub(section, &mut chart);
     credhub::look(server, chart, particulars, whole.patience).await
+}
+
+/// The client that the broker is at a CredHub, as it proves it and as it is told; `key` configures it.
+fn client<'a>(
+    client_id: &'a str,
+    client_secret: &SecretString,
+    key: &'static str,
+) -> (CredHubClient, Applicant<'a>) {
+    let client = CredHubClient {
+        client_id: client_id.to_owned(),
+        client_secret: client_secret.clone(),
+    };
+    let kind = ApplicantKind::Client;
+    let name = client_id;
+    (client, Applicant { kind, name, key })
 }
 
 /// The folder of all brokers, and that of this one within it.
