@@ -37,10 +37,6 @@ pub const FLUSH: Duration = Duration::from_secs(1);
 /// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.
 const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 
-/// What is kept unread of the bodies of one connection of HTTP/2, and of one of them.
-const CONNECTION_WINDOW: u32 = 256 * 1024;
-const STREAM_WINDOW: u32 = 128 * 1024;
-
 /// What handlers need.
 #[derive(Debug)]
 pub struct AppState {
@@ -130,8 +126,6 @@ impl Server {
                     .client_request_timeout(timings.request_head)
                     .client_disconnect_timeout(FAREWELL)
                     .keep_alive(timings.idle_connection)
-                    .h2_initial_window_size(STREAM_WINDOW)
-                    .h2_initial_connection_window_size(CONNECTION_WINDOW)
                     .graceful_shutdown_signal(move || stopping.clone().cancelled_owned())
                     .on_connect_ext(|stream: &GuardedStream, data| {
                         data.insert(stream.activity());
@@ -149,13 +143,10 @@ impl Server {
 }
 
 fn patience(timings: &Timings) -> Patience {
-    let whole = timings.request_body + timings.request_budget + timings.answer_unread;
     Patience {
         head: timings.request_head + AFTER_THE_LIBRARY,
         idle: timings.idle_connection + AFTER_THE_LIBRARY,
         write: timings.answer_unread,
-        // What takes back a submission may go on after its budget.
-        whole: whole + timings.lost_answer + timings.taking_back,
     }
 }
 

@@ -155,7 +155,7 @@ pub fn load_tls(files: &TlsFiles) -> Result<OwnTls, CertificateError> {
         .map_err(unusable)?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(OwnTls {
         config,
         chain,
@@ -298,7 +298,7 @@ mod tests {
         );
 
         let elliptic = load_tls(&files(folder.path(), 2999, None)).unwrap();
-        assert_eq!(elliptic.config.alpn_protocols, [&b"h2"[..], b"http/1.1"]);
+        assert_eq!(elliptic.config.alpn_protocols, [b"http/1.1"]);
         assert_eq!(elliptic.chain.len(), 1);
         assert_eq!(elliptic.old_clients, OldClients::LeftOut);
         assert_eq!(

@@ -110,13 +110,6 @@ impl Broker {
             .ok()
     }
 
-    /// The same for frames of HTTP/2.
-    pub async fn raw_http2_client(&self) -> RawClient {
-        let mut tls = self.tls.clone();
-        tls.alpn_protocols = vec![b"h2".to_vec()];
-        RawClient::connect(&self.url, tls).await
-    }
-
     /// The same below TLS.
     pub async fn raw_tcp_client(&self) -> RawClient {
         let url = self.url.replacen("https", "http", 1);

@@ -2,10 +2,7 @@
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
-use actix_web::{
-    dev::RequestHead,
-    http::{Version, header},
-};
+use actix_web::{dev::RequestHead, http::header};
 use tokio::time::Instant;
 
 /// How long a client may go on sending what nobody reads any more, so that it gets to read why.
@@ -47,11 +44,9 @@ impl Activity {
         self.in_flight.get()
     }
 
-    /// The rest of a request's body is not read. In HTTP/2 that ends its stream, in HTTP/1.1 the connection has to end.
+    /// The rest of a request's body is not read: where its length is unknown, the connection has to end.
     pub(in crate::api) fn leave_unread(&self, request: &RequestHead) {
-        if request.version < Version::HTTP_2
-            && request.headers.contains_key(header::TRANSFER_ENCODING)
-        {
+        if request.headers.contains_key(header::TRANSFER_ENCODING) {
             self.end();
         }
     }

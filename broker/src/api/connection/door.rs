@@ -59,13 +59,9 @@ impl Door {
         let stream = timeout(self.patience.head, shake_hands(tls, stream))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-        let protocol = match stream.get_ref().1.alpn_protocol() {
-            Some(b"h2") => Protocol::Http2,
-            _ => Protocol::Http1,
-        };
         let transport = Transport::Tls(Box::new(stream));
         let stream = GuardedStream::new(transport, self.patience, place);
-        Ok((stream, protocol, Some(address)))
+        Ok((stream, Protocol::Http1, Some(address)))
     }
 }
 

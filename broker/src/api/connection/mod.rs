@@ -1,8 +1,8 @@
 //! A client's connection: whom it is from, what it may cost, when it is hung up on.
 //!
 //! What the HTTP library leaves open is closed here, below it: it knows a deadline for the head of the first request of
-//! a connection, but none for the heads of later ones, for bodies, for answers that nobody reads, or for the streams of
-//! HTTP/2 (`docs/security.md` lists who limits what).
+//! a connection, but none for the heads of later ones, for bodies or for answers that nobody reads (`docs/security.md`
+//! lists who limits what). The edge speaks HTTP/1.1 only: platforms and routers do, and the library limits no HTTP/2.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -11,12 +11,10 @@
 //! | `client` | whom a connection is from |
 //! | `activity` | what goes on on a connection, as far as its stream has to know |
 //! | `stream` | the bytes of a connection, and the deadlines for them |
-//! | `frames` | what HTTP/2 may ask for on one connection |
 
 mod activity;
 mod client;
 mod door;
-mod frames;
 mod places;
 mod stream;
 

@@ -15,14 +15,7 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{
-    Activity,
-    frames::{self, Frames},
-    places::Place,
-};
-
-/// How long the requests that have begun get their turn before more are read.
-const BREATH: Duration = Duration::from_millis(1);
+use super::{Activity, places::Place};
 
 /// What a client may go on sending that nobody reads any more, in bytes.
 const FAREWELL_BYTES: usize = 1024 * 1024;
@@ -36,8 +29,6 @@ pub(in crate::api) struct Patience {
     pub(in crate::api) idle: Duration,
     /// For an answer to be taken, as long as nothing of it is.
     pub(in crate::api) write: Duration,
-    /// For a request of HTTP/2 from its first byte to the last of its answer.
-    pub(in crate::api) whole: Duration,
 }
 
 /// What carries the bytes.
@@ -53,45 +44,21 @@ pub(in crate::api) struct GuardedStream {
     transport: Transport,
     activity: Rc<Activity>,
     patience: Patience,
-    frames: Option<Frames>,
     reading: Timer,
     writing: Timer,
-    breath: Option<Pin<Box<Sleep>>>,
-    greeting: Greeting,
     unheard: usize,
     // Last, so that the place is free when the connection is closed.
     _place: Place,
 }
 
-/// What a server of HTTP/2 begins with.
-#[derive(Debug)]
-enum Greeting {
-    NotBegun,
-    /// `sent` of `bytes` are on their way, in the place of `stands_for` bytes.
-    Going {
-        bytes: Vec<u8>,
-        sent: usize,
-        stands_for: usize,
-    },
-    Done,
-}
-
 impl GuardedStream {
     pub(super) fn new(transport: Transport, patience: Patience, place: Place) -> Self {
-        let frames = transport.speaks_http2().then(Frames::new);
         Self {
-            greeting: if frames.is_some() {
-                Greeting::NotBegun
-            } else {
-                Greeting::Done
-            },
             transport,
             activity: Activity::new(),
             patience,
-            frames,
             reading: Timer::default(),
             writing: Timer::default(),
-            breath: None,
             unheard: 0,
             _place: place,
         }
@@ -104,39 +71,17 @@ impl GuardedStream {
 
     /// When the client has been waited for long enough, unless something comes.
     fn deadline(&self) -> Option<Instant> {
-        let begun = match &self.frames {
-            Some(frames) => frames.begun(),
-            None => self.activity.begun(),
-        };
-        let oldest = self.frames.as_ref().and_then(Frames::oldest);
+        let begun = self.activity.begun();
         [
             begun.map(|since| since + self.patience.head),
             self.activity
                 .quiet_since()
                 .map(|since| since + self.patience.idle),
-            oldest.map(|since| since + self.patience.whole),
             self.activity.over(),
         ]
         .into_iter()
         .flatten()
         .min()
-    }
-
-    fn received(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Some(frames) = &mut self.frames else {
-            if !bytes.is_empty() {
-                self.activity.receive();
-            }
-            return Ok(());
-        };
-        frames.receive(bytes).map_err(|excess| {
-            tracing::info!(reason = %excess, "a client of HTTP/2 was hung up on");
-            io::Error::new(io::ErrorKind::InvalidData, excess)
-        })?;
-        if frames.take_breath() {
-            self.breath = Some(Box::pin(sleep_until(Instant::now() + BREATH)));
-        }
-        Ok(())
     }
 
     /// Nothing of an answer is taken: not for ever.
@@ -156,41 +101,6 @@ impl GuardedStream {
         ready!(self.writing.poll_until(end, context));
         Poll::Ready(Err(too_slow()))
     }
-
-    fn poll_greeting(
-        &mut self,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        if matches!(self.greeting, Greeting::NotBegun) {
-            self.greeting = match frames::announce(bytes) {
-                Some((bytes, stands_for)) => Greeting::Going {
-                    bytes,
-                    sent: 0,
-                    stands_for,
-                },
-                None => Greeting::Done,
-            };
-        }
-        while let Greeting::Going {
-            bytes,
-            sent,
-            stands_for,
-        } = &mut self.greeting
-        {
-            if *sent == bytes.len() {
-                let stands_for = *stands_for;
-                self.greeting = Greeting::Done;
-                return Poll::Ready(Ok(stands_for));
-            }
-            let written = Pin::new(&mut self.transport).poll_write(context, &bytes[*sent..]);
-            *sent += match ready!(written)? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => count,
-            };
-        }
-        Poll::Ready(Ok(0))
-    }
 }
 
 impl AsyncRead for GuardedStream {
@@ -204,19 +114,18 @@ impl AsyncRead for GuardedStream {
         if over.is_some_and(|over| over <= Instant::now() || this.unheard > FAREWELL_BYTES) {
             return Poll::Ready(Ok(()));
         }
-        if let Some(breath) = &mut this.breath {
-            ready!(breath.as_mut().poll(context));
-            this.breath = None;
-        }
         let before = buffer.filled().len();
         match Pin::new(&mut this.transport).poll_read(context, buffer) {
             Poll::Ready(Ok(())) => {
                 this.reading.stop();
-                let received = &buffer.filled()[before..];
+                let received = buffer.filled().len() - before;
                 if over.is_some() {
-                    this.unheard += received.len();
+                    this.unheard += received;
                 }
-                Poll::Ready(this.received(received))
+                if received > 0 {
+                    this.activity.receive();
+                }
+                Poll::Ready(Ok(()))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Pending => {
@@ -238,22 +147,7 @@ impl AsyncWrite for GuardedStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
-        if !matches!(this.greeting, Greeting::Done) {
-            let greeted = this.poll_greeting(context, bytes);
-            match ready!(this.hold_write(greeted, context))? {
-                0 => {}
-                stands_for => {
-                    if let Some(frames) = &mut this.frames {
-                        frames.send(&bytes[..stands_for]);
-                    }
-                    return Poll::Ready(Ok(stands_for));
-                }
-            }
-        }
         let written = Pin::new(&mut this.transport).poll_write(context, bytes);
-        if let (Poll::Ready(Ok(count)), Some(frames)) = (&written, &mut this.frames) {
-            frames.send(&bytes[..*count]);
-        }
         this.hold_write(written, context)
     }
 
@@ -267,15 +161,6 @@ impl AsyncWrite for GuardedStream {
         let this = &mut *self;
         let shut = Pin::new(&mut this.transport).poll_shutdown(context);
         this.hold_write(shut, context)
-    }
-}
-
-impl Transport {
-    fn speaks_http2(&self) -> bool {
-        match self {
-            Self::Plain(_) => false,
-            Self::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
-        }
     }
 }
 

@@ -24,26 +24,6 @@ async fn an_order_whose_client_hangs_up_over_http_is_deployed_once_and_completes
     expect_an_order_that_completes_unheard(&foundation, &adapters, &broker).await;
 }
 
-#[tokio::test]
-async fn an_order_whose_http2_stream_is_reset_is_deployed_once_and_completes() {
-    let foundation = Foundation::start().await;
-    let adapters = foundation.adapters();
-    let configuration = foundation.broker().with_adapter(&adapters.gated());
-    let broker = configuration.start().await;
-    let instance = new_id();
-    let request = broker
-        .platform()
-        .provision_request(&instance, &Order::small());
-
-    let order = tokio::spawn(request.send());
-    reach_gate(&adapters).await;
-    order.abort();
-    assert!(order.await.unwrap_err().is_cancelled());
-    adapters.open_gate();
-
-    expect_one_deployment(&foundation, &broker, &instance).await;
-}
-
 async fn expect_an_order_that_completes_unheard(
     foundation: &Foundation,
     adapters: &Adapters,

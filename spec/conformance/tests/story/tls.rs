@@ -80,7 +80,7 @@ impl Own {
             .unwrap()
             .with_root_certificates(roots)
             .with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec()];
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let (host, port) = foundation.broker_address();
         let address: IpAddr = host.parse().unwrap();
         let tcp = TcpStream::connect((address, port)).await?;
@@ -131,14 +131,15 @@ async fn with_an_rsa_key_version_1_2_is_spoken_with_two_suites_and_1_3_with_all_
     let foundation = Foundation::start().await;
     let own = Own::write(&foundation, &PKCS_RSA_SHA256, (2999, 1, 1), (2999, 1, 1));
     let broker = start(&foundation).await;
-    let http2 = Some(b"h2".to_vec());
+    // HTTP/2 is not offered.
+    let http1 = Some(b"http/1.1".to_vec());
 
     for suite in [
         cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
     ] {
         let spoken = own.speak(&foundation, &TLS12, vec![suite]).await;
-        assert_eq!(spoken.unwrap(), http2, "{suite:?}");
+        assert_eq!(spoken.unwrap(), http1, "{suite:?}");
     }
     let other = cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256;
     let refused = own.speak(&foundation, &TLS12, vec![other]).await;
@@ -149,7 +150,7 @@ async fn with_an_rsa_key_version_1_2_is_spoken_with_two_suites_and_1_3_with_all_
         cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
     ] {
         let spoken = own.speak(&foundation, &TLS13, vec![suite]).await;
-        assert_eq!(spoken.unwrap(), http2, "{suite:?}");
+        assert_eq!(spoken.unwrap(), http1, "{suite:?}");
     }
     assert_eq!(line(&broker, "ODB-1116"), None);
     assert_eq!(line(&broker, "ODB-1114"), None);
@@ -167,7 +168,7 @@ async fn with_another_key_version_1_3_is_spoken_and_the_log_says_who_is_left_out
     let broker = start(&foundation).await;
 
     let spoken = own.speak(&foundation, &TLS13, Vec::new()).await;
-    assert_eq!(spoken.unwrap(), Some(b"h2".to_vec()));
+    assert_eq!(spoken.unwrap(), Some(b"http/1.1".to_vec()));
     assert!(own.speak(&foundation, &TLS12, Vec::new()).await.is_err());
     let warned = line(&broker, "ODB-1116").unwrap().to_string();
     assert!(

@@ -21,24 +21,14 @@ pub(crate) struct Answer {
 
 impl Client {
     pub(crate) fn new(authority: &Path) -> Self {
-        Self::speaking(authority, &[])
-    }
-
-    /// Speaks HTTP/2 and nothing else.
-    pub(crate) fn http2(authority: &Path) -> Self {
-        Self::speaking(authority, &[b"h2"])
-    }
-
-    fn speaking(authority: &Path, protocols: &[&[u8]]) -> Self {
         let mut roots = RootCertStore::empty();
         let pem = fs::read(authority).unwrap();
         roots
             .add(CertificateDer::from_pem_slice(&pem).unwrap())
             .unwrap();
-        let mut tls = ClientConfig::builder()
+        let tls = ClientConfig::builder()
             .with_root_certificates(roots)
             .with_no_client_auth();
-        tls.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .redirect(reqwest::redirect::Policy::none())

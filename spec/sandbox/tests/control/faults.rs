@@ -85,25 +85,6 @@ async fn a_connection_dropped_after_the_effect_leaves_all_done() {
 }
 
 #[tokio::test]
-async fn a_dropped_connection_fails_requests_over_http_2_as_well() {
-    let sandbox = Sandbox::start().await;
-    let client = Client::http2(&sandbox.description().ca_certificate);
-    let token = client.token(&sandbox.description().director).await;
-    let info = client.request(Method::GET, &sandbox.director("/info"));
-    let version = info.send().await.unwrap().version();
-    assert_eq!(version, reqwest::Version::HTTP_2);
-    let faults = sandbox.foundation().faults();
-    for (moment, done) in [(Moment::Before, 0), (Moment::After, 1)] {
-        faults.add(to_configs(moment)).unwrap();
-
-        let lost = post_config(&sandbox, &client, &token).await;
-
-        assert!(lost.is_err(), "{lost:?}");
-        assert_eq!(configs(&sandbox, &client, &token).await, done);
-    }
-}
-
-#[tokio::test]
 async fn an_answer_in_the_servers_place_has_status_headers_and_body() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();

@@ -3,7 +3,6 @@
 
 mod bodies;
 mod connections;
-mod http2;
 mod requests;
 
 use odb_conformance::{Answer, Broker, Order, new_id};
