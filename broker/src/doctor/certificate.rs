@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-use odb_platform::http::{Trust, is_of_a_namesake};
+use odb_platform::http::{Trust, is_of_a_namesake, is_of_an_authority};
 use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 use tokio::net::TcpStream;
@@ -275,6 +275,14 @@ fn explain(
             };
             (came, remedy, Some(belief.key))
         }
+        fault if is_of_an_authority(fault) => (
+            format!("{}: it is that of an authority (`CA:TRUE`)", shown.told()),
+            format!(
+                "give this very certificate by `{}`, or have one made for the server without `CA:TRUE`",
+                belief.key
+            ),
+            Some(belief.key),
+        ),
         _ => (
             format!("{}: {error}", shown.told()),
             format!(

@@ -65,8 +65,17 @@ fn certificate(fault: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Res
         _ if is_of_a_namesake(fault) => f.write_str(
             "an authority is believed that is called like the one of the server's certificate, and it is another one",
         ),
+        _ if is_of_an_authority(fault) => f.write_str(
+            "the server's certificate is that of an authority (`CA:TRUE`), which is accepted only where it is configured itself",
+        ),
         other => write!(f, "the server's certificate is not accepted: {other}"),
     }
+}
+
+/// Whether a server shows an authority's certificate that somebody else has signed.
+pub fn is_of_an_authority(fault: &CertificateError) -> bool {
+    // webpki's error; rustls passes it on without a variant of its own.
+    matches!(fault, CertificateError::Other(error) if error.0.to_string() == "CaUsedAsEndEntity")
 }
 
 /// Whether a certificate is signed by somebody else of the same name as a believed authority: with another key, or with one

@@ -1,5 +1,8 @@
 //! Whose certificates a client believes.
 
+mod system;
+mod verifier;
+
 use std::{fmt, sync::Arc};
 
 use rustls::{
@@ -12,7 +15,15 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 
+use self::{
+    system::SystemStore,
+    verifier::{Configured, Verifier},
+};
+
 /// Whose certificates a client believes. Cheap to clone.
+///
+/// As with Go, a configured certificate vouches for a server that shows that very certificate, whether or not it is an
+/// authority's.
 ///
 /// The system's store is the one that OpenSSL would use (`/etc/ssl/certs` on Debian;
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` move it).
@@ -31,7 +42,7 @@ pub enum TrustError {
     NoSystemStore {
         /// The first thing that went wrong in reading it, if anything did.
         #[source]
-        source: Option<rustls_native_certs::Error>,
+        source: Option<Arc<rustls_native_certs::Error>>,
     },
     /// The text is no PEM.
     #[error("the certificate authority is not PEM")]
@@ -71,27 +82,26 @@ pub enum TrustError {
 impl Trust {
     /// Believes what the operating system believes.
     pub fn system() -> Result<Self, TrustError> {
-        Self::anchored_in(system_roots()?)
+        let store = SystemStore::of_this_machine();
+        // It will be needed. An empty one is to be reported now, not with the first connection.
+        store
+            .verifier()
+            .map_err(|source| TrustError::NoSystemStore { source })?;
+        Self::anchored_in(None, Some(store))
     }
 
-    /// Believes the authorities of a PEM text and nobody else.
+    /// Believes the certificates of a PEM text and no others.
     pub fn only(pem: &str) -> Result<Self, TrustError> {
-        let mut roots = RootCertStore::empty();
-        add_pem(&mut roots, pem)?;
-        Self::anchored_in(roots)
+        Self::anchored_in(Some(Configured::read(pem)?), None)
     }
 
-    /// Believes what the operating system believes, and the authorities of a PEM text.
+    /// Believes the certificates of a PEM text, and what the operating system believes.
     ///
-    /// A machine without a store of its own is no error then.
+    /// The operating system's store is read when a server shows a certificate for which the PEM text does not vouch. A machine
+    /// without a store is no error.
     pub fn system_and(pem: &str) -> Result<Self, TrustError> {
-        let mut roots = match system_roots() {
-            Ok(roots) => roots,
-            Err(TrustError::NoSystemStore { .. }) => RootCertStore::empty(),
-            Err(error) => return Err(error),
-        };
-        add_pem(&mut roots, pem)?;
-        Self::anchored_in(roots)
+        let store = SystemStore::of_this_machine();
+        Self::anchored_in(Some(Configured::read(pem)?), Some(store))
     }
 
     /// Believes whoever shows the first certificate of a PEM text and holds its key, whatever name it is called by, and
@@ -138,13 +148,17 @@ impl Trust {
             .map(|_| ())
     }
 
-    fn anchored_in(roots: RootCertStore) -> Result<Self, TrustError> {
+    fn anchored_in(
+        configured: Option<Configured>,
+        system: Option<SystemStore>,
+    ) -> Result<Self, TrustError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let verifier =
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-                .build()
-                .map_err(|source| TrustError::Authorities { source })?;
-        Self::new(provider, verifier, true)
+        let verifier = Verifier {
+            configured,
+            system,
+            signatures: AcceptAnyServer(provider.clone()),
+        };
+        Self::new(provider, Arc::new(verifier), true)
     }
 
     fn new(
@@ -175,32 +189,11 @@ impl fmt::Debug for Trust {
     }
 }
 
-fn system_roots() -> Result<RootCertStore, TrustError> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    // Old certificates that cannot be parsed are common in such stores, and harmless.
-    let (added, _ignored) = roots.add_parsable_certificates(found.certs);
-    if added == 0 {
-        return Err(TrustError::NoSystemStore {
-            source: found.errors.into_iter().next(),
-        });
-    }
-    Ok(roots)
-}
-
-fn add_pem(roots: &mut RootCertStore, pem: &str) -> Result<(), TrustError> {
-    let mut position = 0;
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let certificate = certificate.map_err(|source| TrustError::Pem { source })?;
-        position += 1;
-        roots
-            .add(certificate)
-            .map_err(|source| TrustError::Certificate { position, source })?;
-    }
-    if position == 0 {
-        return Err(TrustError::NoCertificate);
-    }
-    Ok(())
+fn verifier_of(roots: RootCertStore) -> Result<Arc<WebPkiServerVerifier>, TrustError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|source| TrustError::Authorities { source })
 }
 
 /// Takes any certificate, but still checks that the server holds its key.

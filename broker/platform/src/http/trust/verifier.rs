@@ -1,0 +1,218 @@
+//! Verifies a server by configured certificates and the operating system's store.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use rustls::{
+    CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
+    },
+    server::ParsedCertificate,
+};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
+use x509_parser::{certificate::X509Certificate, parse_x509_certificate};
+
+use super::{AcceptAnyServer, SystemStore, TrustError, verifier_of};
+
+/// Certificates of a PEM text. Each vouches for itself, as with Go; those of authorities also vouch for what they have signed.
+pub(super) struct Configured {
+    certificates: Vec<CertificateDer<'static>>,
+    /// Absent where none of them is an authority's.
+    authorities: Option<Arc<WebPkiServerVerifier>>,
+}
+
+impl Configured {
+    pub(super) fn read(pem: &str) -> Result<Self, TrustError> {
+        let mut certificates = Vec::new();
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+            let certificate = certificate.map_err(|source| TrustError::Pem { source })?;
+            let checked = if may_sign(&certificate) {
+                roots.add(certificate.clone())
+            } else {
+                ParsedCertificate::try_from(&certificate).map(|_| ())
+            };
+            let position = certificates.len() + 1;
+            checked.map_err(|source| TrustError::Certificate { position, source })?;
+            certificates.push(certificate);
+        }
+        if certificates.is_empty() {
+            return Err(TrustError::NoCertificate);
+        }
+        let authorities = (!roots.is_empty())
+            .then(|| verifier_of(roots))
+            .transpose()?;
+        Ok(Self {
+            certificates,
+            authorities,
+        })
+    }
+
+    fn verify(&self, shown: &Shown<'_, '_>) -> Result<ServerCertVerified, rustls::Error> {
+        if self.certificates.contains(shown.own) {
+            return shown.verify_itself();
+        }
+        match &self.authorities {
+            Some(authorities) => shown.verify_by(authorities),
+            None => Err(CertificateError::UnknownIssuer.into()),
+        }
+    }
+}
+
+/// Whether a certificate may have signed others: the key of a server's must not be good for any name. Before version 3
+/// certificates do not say, and what cannot be read is refused when it is added to the authorities.
+fn may_sign(certificate: &CertificateDer<'_>) -> bool {
+    parse_x509_certificate(certificate).map_or(true, |(_, read)| {
+        read.version().0 < X509_VERSION_3 || read.is_ca()
+    })
+}
+
+/// How X.509 writes version 3.
+const X509_VERSION_3: u32 = 2;
+
+/// Verifies a server by configured certificates, and by the operating system's store where those do not suffice.
+pub(super) struct Verifier {
+    pub(super) configured: Option<Configured>,
+    pub(super) system: Option<SystemStore>,
+    pub(super) signatures: AcceptAnyServer,
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier").finish_non_exhaustive()
+    }
+}
+
+impl Verifier {
+    fn verify(&self, shown: &Shown<'_, '_>) -> Result<ServerCertVerified, rustls::Error> {
+        let unknown: rustls::Error = CertificateError::UnknownIssuer.into();
+        let by_configured = match &self.configured {
+            Some(configured) => configured.verify(shown),
+            None => Err(unknown.clone()),
+        };
+        let Err(refused) = by_configured else {
+            return by_configured;
+        };
+        // Reading the store blocks for a few milliseconds, once in the life of the process. A machine without one trusts what
+        // is configured.
+        let Some(Ok(system)) = self.system.map(SystemStore::verifier) else {
+            return Err(refused);
+        };
+        shown.verify_by(&system).map_err(|by_system| {
+            // Whichever knows the issuer has the reason.
+            if by_system == unknown {
+                refused
+            } else {
+                by_system
+            }
+        })
+    }
+}
+
+/// What a server shows, and what it is called when.
+struct Shown<'a, 'b> {
+    own: &'a CertificateDer<'b>,
+    others: &'a [CertificateDer<'b>],
+    name: &'a ServerName<'a>,
+    ocsp: &'a [u8],
+    now: UnixTime,
+}
+
+impl Shown<'_, '_> {
+    fn verify_by(
+        &self,
+        verifier: &WebPkiServerVerifier,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        verifier.verify_server_cert(self.own, self.others, self.name, self.ocsp, self.now)
+    }
+
+    /// That a certificate is for this server and good now. Whose it is need not be asked: it is trusted itself.
+    fn verify_itself(&self) -> Result<ServerCertVerified, rustls::Error> {
+        let (_, read) =
+            parse_x509_certificate(self.own).map_err(|_| CertificateError::BadEncoding)?;
+        self.verify_time(&read)?;
+        verify_purpose(&read)?;
+        verify_server_name(&ParsedCertificate::try_from(self.own)?, self.name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_time(&self, read: &X509Certificate<'_>) -> Result<(), CertificateError> {
+        let time = |seconds: i64| {
+            UnixTime::since_unix_epoch(Duration::from_secs(seconds.try_into().unwrap_or_default()))
+        };
+        let validity = read.validity();
+        let not_before = time(validity.not_before.timestamp());
+        let not_after = time(validity.not_after.timestamp());
+        if self.now < not_before {
+            return Err(CertificateError::NotValidYetContext {
+                time: self.now,
+                not_before,
+            });
+        }
+        if not_after < self.now {
+            return Err(CertificateError::ExpiredContext {
+                time: self.now,
+                not_after,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Where a certificate names purposes, serving is one of them.
+fn verify_purpose(read: &X509Certificate<'_>) -> Result<(), CertificateError> {
+    match read.extended_key_usage() {
+        Ok(None) => Ok(()),
+        Ok(Some(usage)) if usage.value.server_auth || usage.value.any => Ok(()),
+        Ok(Some(_)) => Err(CertificateError::InvalidPurpose),
+        Err(_) => Err(CertificateError::BadEncoding),
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.verify(&Shown {
+            own: end_entity,
+            others: intermediates,
+            name: server_name,
+            ocsp: ocsp_response,
+            now,
+        })
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.signatures
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.signatures
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signatures.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests;
