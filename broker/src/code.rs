@@ -118,8 +118,7 @@ codes! {
     UpgradeFirst = 2017,
     /// Parameters that the schema of the plan does not allow.
     InvalidParameters = 2018,
-    /// More requests at once than are worked on.
-    Crowded = 2019,
+    // 2019 is retired: it was for more requests at once than were worked on.
     /// More connections at once than are taken.
     Connections = 2020,
     /// There are no BOSH configs in which what was asked for could be remembered.

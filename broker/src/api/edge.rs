@@ -2,7 +2,6 @@
 
 use std::{
     rc::Rc,
-    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -41,42 +40,15 @@ const CORRELATION: &[&str] = &[
     "x-vcap-request-id",
 ];
 
-/// Headers of a request. HTTP/1.1 ends at 96, in its parser.
-const HEADERS: usize = 100;
-/// Names and values of all headers of a request.
+/// Names and values of all headers of a request. The parser takes 96 headers at most.
 const HEADER_BYTES: usize = 64 * 1024;
 /// Path and query of a request. A token of ours takes one kilobyte.
 const ADDRESS: usize = 16 * 1024;
-/// Requests on one connection that are on their way to an answer.
-const REQUESTS_ON_A_CONNECTION: usize = 256;
 /// The most that the log keeps of an id or a path that a client has chosen.
 const LOGGED: usize = 256;
 
 /// The same of a method. The longest that means something here is `OPTIONS`.
 const METHOD_LOGGED: usize = 16;
-
-/// How many requests are on their way to an answer.
-#[derive(Debug, Default)]
-pub(super) struct Load(AtomicUsize);
-
-struct Counted(Data<Load>);
-
-impl Counted {
-    fn in_(load: &Data<Load>) -> Self {
-        load.0.fetch_add(1, Ordering::Relaxed);
-        Self(load.clone())
-    }
-
-    fn all(&self) -> usize {
-        self.0.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// Gives the request an id and a deadline, and writes its lines into the log. Outermost.
 pub(super) async fn attend(
@@ -182,17 +154,13 @@ pub(super) async fn attend(
 }
 
 /// What is wrong with a request whoever has sent it.
-fn look_over(
-    request: &ServiceRequest,
-    activity: Option<&Activity>,
-    load: Option<&Counted>,
-) -> Option<Refusal> {
+fn look_over(request: &ServiceRequest) -> Option<Refusal> {
     let headers = request.headers();
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len())
         .sum();
-    if headers.len() > HEADERS || bytes > HEADER_BYTES {
+    if bytes > HEADER_BYTES {
         return Some(Refusal::too_many_headers());
     }
     let address = request.uri().path_and_query();
@@ -200,23 +168,9 @@ fn look_over(
         return Some(Refusal::address_too_long(ADDRESS));
     }
     let expects = headers.get(header::EXPECT);
-    if expects.is_some_and(|expected| !expected.as_bytes().eq_ignore_ascii_case(b"100-continue")) {
-        return Some(Refusal::unknown_expectation());
-    }
-    let limit = request
-        .app_data::<Data<AppState>>()
-        .map_or(usize::MAX, |app| app.timings.requests);
-    let is_crowded = activity.is_some_and(|own| own.in_flight() > REQUESTS_ON_A_CONNECTION)
-        || load.is_some_and(|all| all.all() > limit);
-    // Those who ask whether the process is well are told.
-    (is_crowded && request.path() != health::PATH).then(Refusal::crowded)
-}
-
-fn client(request: &ServiceRequest) -> String {
-    request
-        .peer_addr()
-        .map(|address| address.ip().to_canonical().to_string())
-        .unwrap_or_default()
+    expects
+        .is_some_and(|expected| !expected.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+        .then(Refusal::unknown_expectation)
 }
 
 /// The answer to a method that a path does not know.

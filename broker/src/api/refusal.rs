@@ -227,16 +227,6 @@ impl Refusal {
         )
     }
 
-    pub(super) fn crowded() -> Self {
-        let mut refusal = Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            Code::Crowded,
-            "Too many requests are being worked on. Try again in a moment.",
-        );
-        refusal.retry_after = Some(TRY_AGAIN);
-        refusal
-    }
-
     /// A mistake in how the application is put together.
     pub(super) fn unattended() -> Self {
         Self::new(

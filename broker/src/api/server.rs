@@ -93,13 +93,11 @@ impl Server {
             patience,
         );
         let strangers = Data::new(Strangers::new(timings.failed_authentication));
-        let load = Data::new(edge::Load::default());
         let app = Data::from(Arc::new(app));
         let routes = move || {
             App::new()
                 .app_data(app.clone())
                 .app_data(strangers.clone())
-                .app_data(load.clone())
                 .app_data(web::PayloadConfig::new(incoming::MAX_BODY))
                 .app_data(web::PathConfig::default().error_handler(|_, _| incoming::bad_path()))
                 .wrap(from_fn(receive::receive))

@@ -62,10 +62,8 @@ pub struct Timings {
     pub idle_connection: Duration,
     /// How long an answer is held of which a client takes nothing.
     pub answer_unread: Duration,
-    /// How many connections there may be; one client may have half of them.
+    /// How many connections there may be, and with them requests at once; one client may have half of them.
     pub connections: usize,
-    /// How many requests are worked on at once; more are turned away.
-    pub requests: usize,
     /// The longest wait of a client that fails to authenticate again and again; zero means that nobody waits.
     pub failed_authentication: Duration,
 }
@@ -105,7 +103,6 @@ impl Default for Timings {
             idle_connection: Duration::from_mins(3),
             answer_unread: Duration::from_secs(20),
             connections: 512,
-            requests: 1024,
             failed_authentication: Duration::from_secs(5),
         }
     }

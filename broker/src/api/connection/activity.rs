@@ -39,11 +39,6 @@ impl Activity {
         InFlight(self.clone())
     }
 
-    /// How many requests are on their way to an answer.
-    pub(in crate::api) fn in_flight(&self) -> usize {
-        self.in_flight.get()
-    }
-
     /// The rest of a request's body is not read: where its length is unknown, the connection has to end.
     pub(in crate::api) fn leave_unread(&self, request: &RequestHead) {
         if request.headers.contains_key(header::TRANSFER_ENCODING) {
