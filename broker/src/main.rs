@@ -58,7 +58,8 @@ fn serve_until_told(config: &Path, filter: &LogFilter) -> ExitCode {
     start_log(LogStream::Stdout, format, filter);
     watch_for_strays();
     match load(config).and_then(serve) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Ended::InGoodOrder) => ExitCode::SUCCESS,
+        Ok(Ended::AtOnce) => ExitCode::from(INTERRUPTED),
         Err(Fatal) => ExitCode::FAILURE,
     }
 }
@@ -208,15 +209,33 @@ fn load(file: &Path) -> Result<Config, Fatal> {
     }
 }
 
-fn serve(config: Config) -> Result<(), Fatal> {
-    let runtime = Runtime::new().map_err(|error| fatal(Code::Internal, &error))?;
+/// How a broker ended that could serve.
+enum Ended {
+    InGoodOrder,
+    /// A second signal left no time for it.
+    AtOnce,
+}
+
+fn serve(config: Config) -> Result<Ended, Fatal> {
+    let runtime = serving_runtime().map_err(|error| fatal(Code::Internal, &error))?;
     let served = runtime.block_on(run(&runtime, config));
-    runtime.shutdown_timeout(LAST_GASP);
+    match served {
+        Ok(Ended::AtOnce) => runtime.shutdown_background(),
+        Ok(Ended::InGoodOrder) | Err(Fatal) => runtime.shutdown_timeout(LAST_GASP),
+    }
     end_all_strays();
     served
 }
 
-async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
+fn serving_runtime() -> io::Result<Runtime> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    Builder::new_multi_thread()
+        .worker_threads(processors.min(MOST_WORKERS))
+        .enable_all()
+        .build()
+}
+
+async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
     let mut signals = Signals::listen()?;
     let lifecycle = Lifecycle::new(runtime.handle().clone());
     observe_calls(&metrics().neighbours);
@@ -225,7 +244,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
         started = start(&config, &lifecycle) => started?,
         () = signals.next() => {
             tracing::info!("stopped before the start was complete");
-            return Ok(());
+            return Ok(Ended::InGoodOrder);
         }
     };
     let Started {
@@ -259,10 +278,21 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
     tracing::info!(patience_s = patience.as_secs(), "shutting down");
     // Closes the listener at once. Idle connections that a client keeps open are not waited for.
     let stopped = handle.stop(true);
-    let cut_off = lifecycle.drain(patience).await;
-    if tokio::time::timeout(FLUSH, stopped).await.is_err() {
-        tracing::debug!("connections were still open");
-    }
+    let finishing = async {
+        let cut_off = lifecycle.drain(patience).await;
+        if tokio::time::timeout(FLUSH, stopped).await.is_err() {
+            tracing::debug!("connections were still open");
+        }
+        cut_off
+    };
+    let cut_off = tokio::select! {
+        cut_off = finishing => cut_off,
+        () = signals.next() => {
+            let requests = lifecycle.in_progress();
+            tracing::warn!(requests, "stopped at once by a second signal, requests were cut off");
+            return Ok(Ended::AtOnce);
+        }
+    };
     if cut_off > 0 {
         tracing::warn!(
             requests = cut_off,
@@ -270,7 +300,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<(), Fatal> {
         );
     }
     tracing::info!("stopped");
-    Ok(())
+    Ok(Ended::InGoodOrder)
 }
 
 /// A broker that could serve.

@@ -59,9 +59,9 @@ pub(super) async fn attend(
     let id = RequestId::random();
     let activity = request.conn_data::<Rc<Activity>>().cloned();
     let _in_flight = activity.as_ref().map(Activity::begin);
-    let load = request.app_data::<Data<Load>>().map(Counted::in_);
-    let budget = request
-        .app_data::<Data<AppState>>()
+    let app = request.app_data::<Data<AppState>>();
+    let _in_progress = app.map(|app| app.lifecycle.attend());
+    let budget = app
         .map(|app| app.timings.request_budget)
         .unwrap_or_default();
     request.extensions_mut().insert(RequestContext {

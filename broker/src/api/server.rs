@@ -35,6 +35,9 @@ const WORKERS: usize = 2;
 pub const FLUSH: Duration = Duration::from_secs(1);
 
 /// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.
+/// The library cuts no connection off: how long requests may take is for [`Lifecycle::drain`], and then the process ends.
+const NEVER: u64 = u64::MAX;
+
 const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 
 /// What handlers need.
@@ -116,7 +119,7 @@ impl Server {
         };
         let server = HttpServer::build()
             .workers(WORKERS)
-            .shutdown_timeout(FLUSH.as_secs())
+            .shutdown_timeout(NEVER)
             .disable_signals()
             .listen("broker", self.listener, move || {
                 let (door, stopping) = (door.clone(), stopping.clone());

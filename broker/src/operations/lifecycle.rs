@@ -3,15 +3,27 @@
 use std::{future::Future, time::Duration};
 
 use tokio::{runtime::Handle, task::JoinHandle};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
 use tracing::Instrument;
 
 /// Runs requests as tasks of their own. A task spawned on an HTTP worker would die with the worker.
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     runtime: Handle,
+    /// The tasks of requests, and what they leave to be done.
     requests: TaskTracker,
+    /// Requests that have no answer yet, those without a task included.
+    unanswered: TaskTracker,
     stopping: CancellationToken,
+}
+
+/// A request in progress. Dropped, it has its answer.
+#[derive(Debug)]
+pub struct RequestInProgress {
+    _token: TaskTrackerToken,
 }
 
 /// The request has no answer.
@@ -31,6 +43,7 @@ impl Lifecycle {
         Self {
             runtime,
             requests: TaskTracker::new(),
+            unanswered: TaskTracker::new(),
             stopping: CancellationToken::new(),
         }
     }
@@ -45,18 +58,31 @@ impl Lifecycle {
         &self.runtime
     }
 
-    /// Runs a request to its end, whether or not somebody still waits for the answer.
-    pub async fn finish<T: Send + 'static>(
-        &self,
-        request: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, Cut> {
-        if self.stopping.is_cancelled() {
-            return Err(Cut::Stopping);
+    /// A request has arrived: the process does not end before it has its answer, as far as the patience of
+    /// [`drain`](Self::drain) goes.
+    pub fn attend(&self) -> RequestInProgress {
+        RequestInProgress {
+            _token: self.unanswered.token(),
         }
-        self.requests
-            .spawn_on(request.in_current_span(), &self.runtime)
-            .await
-            .map_err(Cut::Off)
+    }
+
+    /// Runs a request to its end, whether or not somebody still waits for the answer. The task begins with this call, so
+    /// that the future returned is small, however large the request's is.
+    pub fn finish<T, R>(
+        &self,
+        request: R,
+    ) -> impl Future<Output = Result<T, Cut>> + Send + use<T, R>
+    where
+        T: Send + 'static,
+        R: Future<Output = T> + Send + 'static,
+    {
+        let task = if self.stopping.is_cancelled() {
+            Err(Cut::Stopping)
+        } else {
+            let request = Box::pin(request.in_current_span());
+            Ok(self.requests.spawn_on(request, &self.runtime))
+        };
+        async move { task?.await.map_err(Cut::Off) }
     }
 
     /// Does what a request leaves to be done when it has been answered. The process does not end before it has, as far as
@@ -71,10 +97,17 @@ impl Lifecycle {
     pub async fn drain(&self, patience: Duration) -> usize {
         self.stopping.cancel();
         self.requests.close();
-        match tokio::time::timeout(patience, self.requests.wait()).await {
-            Ok(()) => 0,
-            Err(_) => self.requests.len(),
+        self.unanswered.close();
+        let done = async { tokio::join!(self.requests.wait(), self.unanswered.wait()) };
+        match tokio::time::timeout(patience, done).await {
+            Ok(_) => 0,
+            Err(_) => self.in_progress(),
         }
+    }
+
+    /// How many requests are in progress. One that has a task is in both lists, one whose client is gone only in the first.
+    pub fn in_progress(&self) -> usize {
+        self.requests.len().max(self.unanswered.len())
     }
 }
 
@@ -90,6 +123,27 @@ mod tests {
         assert!(matches!(cut, Cut::Off(_)), "{cut:?}");
         assert_eq!(cut.to_string(), "the request was cut off");
         assert_eq!(lifecycle.finish(async { 7 }).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn the_process_waits_for_a_request_that_has_no_task_until_it_has_its_answer() {
+        let lifecycle = Lifecycle::new(Handle::current());
+        let in_progress = lifecycle.attend();
+        assert_eq!(lifecycle.drain(Duration::ZERO).await, 1);
+        drop(in_progress);
+        assert_eq!(lifecycle.drain(Duration::from_secs(9)).await, 0);
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_a_request_is_small_however_large_the_request_is() {
+        let lifecycle = Lifecycle::new(Handle::current());
+        let large = [7_u8; 8 * 1024];
+        let waiting = lifecycle.finish(async move {
+            tokio::task::yield_now().await;
+            large.len()
+        });
+        assert!(size_of_val(&waiting) < 256, "{}", size_of_val(&waiting));
+        assert_eq!(waiting.await.unwrap(), large.len());
     }
 
     #[tokio::test]

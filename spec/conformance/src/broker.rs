@@ -135,6 +135,11 @@ impl Broker {
         self.process.terminate();
     }
 
+    /// Sends SIGINT and does not wait.
+    pub fn interrupt(&self) {
+        self.process.interrupt();
+    }
+
     /// Waits until it has ended.
     pub async fn ended(&mut self) -> ExitStatus {
         self.process.exit(PATIENCE).await
