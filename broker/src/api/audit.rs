@@ -5,6 +5,7 @@ use actix_web::http::{Method, StatusCode};
 use super::{
     edge::ORPHANS,
     originator::{Originator, bounded},
+    unauthenticated::Summarized,
 };
 use crate::ids::RequestId;
 
@@ -26,6 +27,7 @@ pub(super) struct AuditEntry {
     client: String,
     originator: Originator,
     request: RequestId,
+    summarized: Summarized,
     is_written: bool,
 }
 
@@ -47,8 +49,15 @@ impl AuditEntry {
             client,
             originator,
             request,
+            summarized: Summarized::default(),
             is_written: false,
         })
+    }
+
+    /// Leaves no line where the request is summed up with others.
+    pub(super) fn unless(mut self, summarized: Summarized) -> Self {
+        self.summarized = summarized;
+        self
     }
 
     /// The request has its answer.
@@ -68,6 +77,9 @@ impl AuditEntry {
 
     fn write(&mut self, result: &'static str, status: Option<u16>) {
         self.is_written = true;
+        if self.summarized.is_set() {
+            return;
+        }
         tracing::info!(
             target: TARGET,
             operation = self.operation,

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use actix_web::{
-    Error, HttpResponse, ResponseError,
+    Error, HttpMessage, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::header,
@@ -19,7 +19,9 @@ use super::{
     health,
     refusal::Refusal,
     strangers::{Sentence, Strangers},
+    unauthenticated::{Summarized, UnauthenticatedLog},
 };
+use crate::telemetry::metrics;
 
 /// Lets through who knows the credentials, on every path but one. Everybody else is told to wait, then to go.
 pub(super) async fn authenticate(
@@ -39,7 +41,13 @@ pub(super) async fn authenticate(
     if let Some(activity) = activity {
         activity.leave_unread(request.head());
     }
-    let response: HttpResponse = Refusal::unauthorized().error_response();
+    metrics().requests.failed_authentication();
+    UnauthenticatedLog::note(&request);
+    let is_summarized = request
+        .extensions()
+        .get::<Summarized>()
+        .is_some_and(Summarized::is_set);
+    let response: HttpResponse = Refusal::unauthorized().answer_unless(is_summarized);
     if let Some(strangers) = request.app_data::<Data<Strangers>>() {
         let client = request.peer_addr().map(Client::at);
         match strangers.refuse(client, Instant::now()) {

@@ -6,7 +6,6 @@ use actix_web::{
     Error,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::StatusCode,
     middleware::Next,
 };
 
@@ -31,9 +30,6 @@ pub(super) async fn count(
         Err(error) => error.as_response_error().status_code(),
     };
     drop(in_flight);
-    if status == StatusCode::UNAUTHORIZED {
-        metrics.failed_authentication();
-    }
     let route = route.as_deref().unwrap_or(NO_ROUTE);
     metrics.answered(route, method.as_str(), status.as_u16(), started.elapsed());
     answered

@@ -6,7 +6,7 @@ use std::{
 };
 
 use actix_web::{
-    Error, HttpMessage, HttpResponse, ResponseError,
+    Error, HttpMessage, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
@@ -26,6 +26,7 @@ use super::{
     health, management,
     originator::{Originator, bounded},
     refusal::{self, Refusal},
+    unauthenticated::{self, UnauthenticatedLog},
 };
 use crate::{ids::RequestId, operations::RequestContext};
 
@@ -93,27 +94,25 @@ pub(super) async fn attend(
         originator.platform = originator.platform,
         originator.user = originator.user,
     );
+    let summarized = unauthenticated::mark(&request);
     let audit = AuditEntry::of(
         &method,
         request.path(),
         request.query_string(),
-        client(&request),
+        unauthenticated::address(request.request()),
         originator,
         id.clone(),
-    );
-    let refusal = look_over(&request, activity.as_deref(), load.as_ref());
+    )
+    .map(|entry| entry.unless(summarized.clone()));
+    let refusal = look_over(&request);
     async move {
-        if is_unreadable {
-            tracing::warn!(
-                "the platform's originating identity cannot be understood, it is ignored"
-            );
-        }
         let mut response = match refusal {
             Some(refusal) => {
                 if let Some(activity) = &activity {
                     activity.leave_unread(request.head());
                 }
-                request.into_response(refusal.error_response())
+                UnauthenticatedLog::note(request.request());
+                request.into_response(refusal.answer_unless(summarized.is_set()))
             }
             None => next.call(request).await?.map_into_boxed_body(),
         };
@@ -137,8 +136,13 @@ pub(super) async fn attend(
             audit.close(response.status());
         }
         // A load balancer asks every few seconds whether we are well.
-        if is_health {
+        if is_health || summarized.is_set() {
             return Ok(response);
+        }
+        if is_unreadable {
+            tracing::warn!(
+                "the platform's originating identity cannot be understood, it is ignored"
+            );
         }
         tracing::info!(
             http.method = bounded(method.as_str(), METHOD_LOGGED),

@@ -6,6 +6,7 @@
 //! | `connection/` | whom a connection is from, what it may cost, when it is hung up on |
 //! | `edge` | what every request goes through: id, a look at its head, log |
 //! | `authentication`, `strangers` | who may ask; who may not, and waits longer each time |
+//! | `unauthenticated` | what the log has of those who may not |
 //! | `receive` | reading the body of a request, whole and soon |
 //! | `audit` | who has asked for which change, and what came of it |
 //! | `count`, `metrics` | what is asked, counted; all that is counted, told |
@@ -34,6 +35,7 @@ mod refusal;
 mod server;
 mod strangers;
 mod tls;
+mod unauthenticated;
 mod unique_names;
 
 pub use server::{AppState, FLUSH, ListenError, Server};

@@ -265,6 +265,14 @@ impl Refusal {
         )
     }
 
+    /// The answer to a request whose lines in the log may be left out.
+    pub(super) fn answer_unless(&self, is_summarized: bool) -> HttpResponse {
+        if !is_summarized {
+            self.log();
+        }
+        self.answer()
+    }
+
     fn log(&self) {
         let status = self.status.as_u16();
         let code = self.code;
@@ -291,9 +299,14 @@ impl ResponseError for Refusal {
         self.status
     }
 
-    /// The one place where a failed request is logged.
+    /// A failed request is logged with its answer.
     fn error_response(&self) -> HttpResponse {
-        self.log();
+        self.answer_unless(false)
+    }
+}
+
+impl Refusal {
+    fn answer(&self) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
         if self.status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Basic realm=\"on-demand-broker\"");

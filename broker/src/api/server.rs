@@ -22,6 +22,7 @@ use super::{
     connection::{Door, FAREWELL, GuardedStream, Patience, Places},
     count, edge, health, incoming, management, metrics, osb, receive,
     strangers::Strangers,
+    unauthenticated::UnauthenticatedLog,
 };
 use crate::{
     config::{BasicCredentials, ErrorDetail, InstanceFetching, OrganizationAndSpace, Timings},
@@ -96,11 +97,13 @@ impl Server {
             patience,
         );
         let strangers = Data::new(Strangers::new(timings.failed_authentication));
+        let unauthenticated = Data::new(UnauthenticatedLog::new(app.lifecycle.clone()));
         let app = Data::from(Arc::new(app));
         let routes = move || {
             App::new()
                 .app_data(app.clone())
                 .app_data(strangers.clone())
+                .app_data(unauthenticated.clone())
                 .app_data(web::PayloadConfig::new(incoming::MAX_BODY))
                 .app_data(web::PathConfig::default().error_handler(|_, _| incoming::bad_path()))
                 .wrap(from_fn(receive::receive))

@@ -1,6 +1,6 @@
 //! Connections that are slow, many, or not what they should be.
 
-use odb_conformance::{Foundation, LogLine, eventually};
+use odb_conformance::{Broker, Foundation, LogLine, Order, eventually, new_id};
 use reqwest::Method;
 
 use super::{Watched, head};
@@ -153,20 +153,6 @@ async fn a_stranger_too_many_is_told_that_the_connection_ends() {
         .with_timing("failed_authentication_in_seconds", 60)
         .start()
         .await;
-    let refused = async |wanted: usize| {
-        eventually("all are refused", PATIENCE, async || {
-            let refused = broker
-                .log()
-                .iter()
-                .filter(|line| line.field("code") == Some("ODB-2001"))
-                .count();
-            (refused == wanted)
-                .then_some(())
-                .ok_or_else(|| format!("{refused} were refused"))
-        })
-        .await;
-    };
-
     // More than may wait.
     let mut waiting = Vec::new();
     for _ in 0..90 {
@@ -174,7 +160,7 @@ async fn a_stranger_too_many_is_told_that_the_connection_ends() {
         client.send_bytes(STRANGER).await;
         waiting.push(client);
     }
-    refused(90).await;
+    expect_failed_authentications(&broker, 90).await;
     let mut client = broker.raw_client().await;
     client.send_bytes(STRANGER).await;
 
@@ -185,6 +171,72 @@ async fn a_stranger_too_many_is_told_that_the_connection_ends() {
     let said = waiting.swap_remove(0).hear("\r\n\r\n").await;
     assert!(said.starts_with("HTTP/1.1 401"), "{said}");
     assert!(!said.to_ascii_lowercase().contains("connection:"), "{said}");
+}
+
+#[tokio::test]
+async fn strangers_beyond_a_rate_leave_one_line_in_the_log_and_no_other() {
+    let foundation = Foundation::start().await;
+    let mut broker = foundation
+        .broker()
+        .with_timing("failed_authentication_in_seconds", 0)
+        .start()
+        .await;
+    let platform = broker.platform().clone();
+    let stranger = platform.with_wrong_password();
+
+    // Requests that leave a line in the audit, with a header that cannot be understood.
+    for _ in 0..60 {
+        let order = stranger
+            .provision_request(&new_id(), &Order::small())
+            .header("X-Broker-API-Originating-Identity", "nonsense");
+        stranger.send(order).await.expect_status(401);
+    }
+    // Refused before anybody looks at the password.
+    for _ in 0..60 {
+        let long = platform
+            .request(Method::GET, "/v2/catalog")
+            .header("x-long", "x".repeat(70 * 1024));
+        platform.send(long).await.expect_status(431);
+    }
+    assert_eq!(broker.stop().await.code(), Some(0));
+
+    let log = broker.log();
+    let count = |wanted: fn(&LogLine) -> bool| log.iter().filter(|line| wanted(line)).count();
+    assert_eq!(count(|line| line.mentions("request refused")), 20);
+    assert_eq!(count(|line| line.mentions("change requested")), 20);
+    assert_eq!(count(|line| line.mentions("originating identity")), 20);
+    let summary: Vec<_> = log
+        .iter()
+        .filter(|line| line.mentions("without valid credentials"))
+        .collect();
+    let [summary] = summary.as_slice() else {
+        panic!("{summary:#?}");
+    };
+    assert_eq!(summary.field("code"), Some("ODB-2001"));
+    assert!(summary.is_warning_or_worse());
+    assert!(
+        summary.text().contains("\"requests\":100"),
+        "{}",
+        summary.text()
+    );
+    assert!(
+        summary.text().contains("127.0.0.1 (100)"),
+        "{}",
+        summary.text()
+    );
+}
+
+/// So many have been refused, whether or not they have their answers.
+async fn expect_failed_authentications(broker: &Broker, wanted: usize) {
+    let counted = format!("odb_http_failed_authentications_total {wanted}");
+    eventually("all are refused", PATIENCE, async || {
+        let text = broker.metrics().await.text;
+        text.lines()
+            .any(|line| line == counted)
+            .then_some(())
+            .ok_or(text)
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -204,17 +256,7 @@ async fn who_fails_to_authenticate_waits_and_who_does_not_never() {
         let stranger = stranger.clone();
         attempts.push(tokio::spawn(async move { stranger.catalog().await }));
     }
-    eventually("some wait for their answer", PATIENCE, async || {
-        let refused = broker
-            .log()
-            .iter()
-            .filter(|line| line.field("code") == Some("ODB-2001"))
-            .count();
-        (refused == 20)
-            .then_some(())
-            .ok_or_else(|| format!("{refused} were refused"))
-    })
-    .await;
+    expect_failed_authentications(&broker, 20).await;
     platform.catalog().await.expect_status(200);
     let health = platform.anonymous_request(Method::GET, "/health");
     platform.send(health).await.expect_status(200);
