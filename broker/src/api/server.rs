@@ -35,10 +35,10 @@ const WORKERS: usize = 2;
 /// How long answers may take to leave once all requests have been answered.
 pub const FLUSH: Duration = Duration::from_secs(1);
 
-/// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.
 /// The library cuts no connection off: how long requests may take is for [`Lifecycle::drain`], and then the process ends.
 const NEVER: u64 = u64::MAX;
 
+/// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.
 const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 
 /// What handlers need.
@@ -98,12 +98,14 @@ impl Server {
         );
         let strangers = Data::new(Strangers::new(timings.failed_authentication));
         let unauthenticated = Data::new(UnauthenticatedLog::new(app.lifecycle.clone()));
+        let catalog = Data::new(osb::Catalog::of(&app));
         let app = Data::from(Arc::new(app));
         let routes = move || {
             App::new()
                 .app_data(app.clone())
                 .app_data(strangers.clone())
                 .app_data(unauthenticated.clone())
+                .app_data(catalog.clone())
                 .app_data(web::PayloadConfig::new(incoming::MAX_BODY))
                 .app_data(web::PathConfig::default().error_handler(|_, _| incoming::bad_path()))
                 .wrap(from_fn(receive::receive))

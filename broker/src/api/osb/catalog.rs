@@ -5,30 +5,48 @@ use std::fmt::Write as _;
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{ContentType, ETag, EntityTag, Header, IfNoneMatch},
-    web::Data,
+    web::{Bytes, Data},
 };
 use sha2::{Digest, Sha256};
 
 use crate::{api::AppState, offering};
 
+/// The catalog as it is sent. It is that of one configuration, and so of one process.
+#[derive(Debug)]
+pub(in crate::api) struct Catalog {
+    body: Bytes,
+    tag: EntityTag,
+}
+
+impl Catalog {
+    pub(in crate::api) fn of(app: &AppState) -> Self {
+        let operations = &app.operations;
+        let catalog = offering::catalog(
+            operations.offering(),
+            operations.schemas(),
+            app.instance_fetching,
+        );
+        Self::new(catalog.to_string())
+    }
+
+    fn new(body: String) -> Self {
+        Self {
+            tag: tag(&body),
+            body: body.into(),
+        }
+    }
+}
+
 /// What is offered. A platform that has it already is told so.
-pub(super) async fn catalog(app: Data<AppState>, request: HttpRequest) -> HttpResponse {
-    let catalog = offering::catalog(
-        app.operations.offering(),
-        app.operations.schemas(),
-        app.instance_fetching,
-    );
-    let body = catalog.to_string();
-    let tag = tag(&body);
-    if is_known(&request, &tag) {
-        return HttpResponse::NotModified()
-            .insert_header(ETag(tag))
-            .finish();
+pub(super) async fn catalog(catalog: Data<Catalog>, request: HttpRequest) -> HttpResponse {
+    let tag = ETag(catalog.tag.clone());
+    if is_known(&request, &catalog.tag) {
+        return HttpResponse::NotModified().insert_header(tag).finish();
     }
     HttpResponse::Ok()
-        .insert_header(ETag(tag))
+        .insert_header(tag)
         .insert_header(ContentType::json())
-        .body(body)
+        .body(catalog.body.clone())
 }
 
 fn tag(body: &str) -> EntityTag {
@@ -45,5 +63,24 @@ fn is_known(request: &HttpRequest, tag: &EntityTag) -> bool {
         Ok(IfNoneMatch::Any) => true,
         Ok(IfNoneMatch::Items(known)) => known.iter().any(|known| known.weak_eq(tag)),
         Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::body::{BodySize, MessageBody};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_answer_shares_the_bytes_that_were_made_once() {
+        let made = Data::new(Catalog::new(r#"{"services":[]}"#.to_owned()));
+        let request = actix_web::test::TestRequest::get().to_http_request();
+        for _ in 0..2 {
+            let answer = catalog(made.clone(), request.clone()).await;
+            assert_eq!(answer.body().size(), BodySize::Sized(15));
+            let body = answer.into_body().try_into_bytes().unwrap();
+            assert_eq!(body.as_ptr(), made.body.as_ptr());
+        }
     }
 }

@@ -16,6 +16,8 @@ use actix_web::{Scope, dev::HttpServiceFactory, middleware::from_fn, web};
 
 use super::edge::{self, wrong_method};
 
+pub(super) use catalog::Catalog;
+
 /// Everything under `/v2`.
 pub(super) fn scope() -> impl HttpServiceFactory {
     let routes: Scope = web::scope("/v2")
