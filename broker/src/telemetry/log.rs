@@ -9,6 +9,8 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
+use super::json_lines::JsonLines;
+
 /// How log lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
@@ -71,16 +73,7 @@ pub fn start_log(stream: LogStream, format: LogFormat, filter: &LogFilter) {
     };
     let registry = tracing_subscriber::registry().with(filter.0.clone());
     let started = match format {
-        LogFormat::Json => registry
-            .with(
-                fmt::layer()
-                    .json()
-                    .flatten_event(true)
-                    .with_current_span(false)
-                    .with_span_list(true)
-                    .with_writer(writer),
-            )
-            .try_init(),
+        LogFormat::Json => registry.with(JsonLines::new(writer)).try_init(),
         LogFormat::Text => registry.with(fmt::layer().with_writer(writer)).try_init(),
     };
     // Only tests start a log twice; the first one stays.

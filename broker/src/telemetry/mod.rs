@@ -1,6 +1,7 @@
 //! What the operator sees: the log and what must not stand in it, the metrics, the lines of telemetry.
 
 mod chain;
+mod json_lines;
 mod log;
 pub mod metrics;
 mod redaction;

@@ -72,9 +72,7 @@ pub(super) fn of_adapter(line: &Map<String, Value>) -> Option<&str> {
 
 /// The id of the request in which the line was written.
 fn request(line: &Map<String, Value>) -> &str {
-    let spans = line.get("spans").and_then(Value::as_array);
-    let mut ids = spans.into_iter().flatten().map(|span| &span["request.id"]);
-    ids.find_map(Value::as_str).unwrap_or_default()
+    word(line, "request.id")
 }
 
 fn word<'l>(line: &'l Map<String, Value>, name: &str) -> &'l str {
@@ -91,8 +89,7 @@ mod tests {
         let Value::Object(mut line) = line else {
             panic!("lines are objects");
         };
-        let spans = json!([{"request.id": request}, {"adapter.call": "generate-manifest"}]);
-        line.insert("spans".to_owned(), spans);
+        line.insert("request.id".to_owned(), request.into());
         words.note(&line)
     }
 

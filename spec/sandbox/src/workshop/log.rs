@@ -36,7 +36,10 @@ const NOT_THE_AUTHORS: &str = "ODB-1116";
 const REMARK: &str = "odd configuration";
 
 /// What every line has, and nobody wants to read on a screen.
-const UNTOLD: [&str; 6] = ["timestamp", "level", "message", "target", "spans", "span"];
+const UNTOLD: [&str; 3] = ["timestamp", "level", "message"];
+
+/// The field behind which a line says where it was written: ids of its request, and the like.
+const CONTEXT: &str = "target";
 
 /// The log of one broker after the other. A clone is the same log.
 #[derive(Clone)]
@@ -230,7 +233,7 @@ impl Said {
         let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let level = word("level");
         let mut text = format!("{level} {}", word("message"));
-        for (name, value) in fields {
+        for (name, value) in fields.iter().take_while(|(name, _)| *name != CONTEXT) {
             if UNTOLD.contains(&name.as_str()) {
                 continue;
             }

@@ -1,0 +1,304 @@
+//! Log lines as JSON objects: the event's fields, its target, then the fields of the spans around it.
+
+use std::{cell::Cell, fmt, io::Write};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+use tracing_subscriber::{Layer, fmt::MakeWriter, layer::Context, registry::LookupSpan};
+
+thread_local! {
+    /// The buffer of the latest line. A value that logs while it is formatted finds an empty one.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Writes one JSON object a line.
+///
+/// Fields of spans stand at the top level, those of inner spans and of the event in the place of others of the same name. They
+/// become JSON once, when the span begins: a request has many lines.
+pub(super) struct JsonLines<W> {
+    writer: W,
+}
+
+impl<W> JsonLines<W> {
+    pub(super) fn new(writer: W) -> Self {
+        Self { writer }
+    }
+}
+
+/// The fields of a span, as pieces `"name":value`.
+#[derive(Debug, Default)]
+struct SpanFields(Vec<(&'static str, Vec<u8>)>);
+
+impl<S, W> Layer<S> for JsonLines<W>
+where
+    S: Subscriber + for<'l> LookupSpan<'l>,
+    W: for<'w> MakeWriter<'w> + 'static,
+{
+    fn on_new_span(
+        &self,
+        attributes: &span::Attributes<'_>,
+        id: &span::Id,
+        context: Context<'_, S>,
+    ) {
+        let mut fields = SpanFields::default();
+        attributes.record(&mut fields);
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(fields);
+        }
+    }
+
+    fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: Context<'_, S>) {
+        if let Some(span) = context.span(id)
+            && let Some(fields) = span.extensions_mut().get_mut::<SpanFields>()
+        {
+            values.record(fields);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let metadata = event.metadata();
+        let mut line = Line {
+            text: BUFFER.take(),
+            names: Vec::with_capacity(16),
+        };
+        line.text.clear();
+        // Nothing is written to but memory: it does not fail.
+        let _ = write!(line.text, "{{\"timestamp\":\"{:.6}\"", Timestamp::now());
+        line.add("level", metadata.level().as_str());
+        event.record(&mut line);
+        line.add("target", metadata.target());
+        for span in context.event_scope(event).into_iter().flatten() {
+            if let Some(SpanFields(fields)) = span.extensions().get() {
+                for (name, piece) in fields {
+                    line.add_piece(name, piece);
+                }
+            }
+        }
+        line.text.extend_from_slice(b"}\n");
+        // A log that cannot be written cannot say so.
+        let _ = self.writer.make_writer_for(metadata).write_all(&line.text);
+        BUFFER.set(line.text);
+    }
+}
+
+/// A line that is being put together.
+struct Line {
+    text: Vec<u8>,
+    names: Vec<&'static str>,
+}
+
+impl Line {
+    fn add(&mut self, name: &'static str, value: impl Serialize) {
+        self.names.push(name);
+        self.text.push(b',');
+        write_piece(&mut self.text, name, value);
+    }
+
+    fn add_piece(&mut self, name: &'static str, piece: &[u8]) {
+        if !self.names.contains(&name) {
+            self.names.push(name);
+            self.text.push(b',');
+            self.text.extend_from_slice(piece);
+        }
+    }
+}
+
+fn write_piece(text: &mut Vec<u8>, name: &str, value: impl Serialize) {
+    // Into memory, and of types that all have a JSON form.
+    let _ = serde_json::to_writer(&mut *text, name);
+    text.push(b':');
+    let _ = serde_json::to_writer(text, &value);
+}
+
+/// Takes the values of fields as JSON.
+trait Values {
+    fn take(&mut self, name: &'static str, value: impl Serialize);
+}
+
+impl Values for Line {
+    fn take(&mut self, name: &'static str, value: impl Serialize) {
+        self.add(name, value);
+    }
+}
+
+impl Values for SpanFields {
+    fn take(&mut self, name: &'static str, value: impl Serialize) {
+        let mut piece = Vec::new();
+        write_piece(&mut piece, name, value);
+        self.0.retain(|(known, _)| *known != name);
+        // What is not known of a request is not in its lines.
+        if !piece.ends_with(b":\"\"") {
+            self.0.push((name, piece));
+        }
+    }
+}
+
+macro_rules! visit {
+    ($visitor:ty) => {
+        impl Visit for $visitor {
+            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+                self.take(field.name(), format!("{value:?}"));
+            }
+
+            fn record_str(&mut self, field: &Field, value: &str) {
+                self.take(field.name(), value);
+            }
+
+            fn record_bool(&mut self, field: &Field, value: bool) {
+                self.take(field.name(), value);
+            }
+
+            fn record_i64(&mut self, field: &Field, value: i64) {
+                self.take(field.name(), value);
+            }
+
+            fn record_u64(&mut self, field: &Field, value: u64) {
+                self.take(field.name(), value);
+            }
+
+            fn record_i128(&mut self, field: &Field, value: i128) {
+                self.take(field.name(), value);
+            }
+
+            fn record_u128(&mut self, field: &Field, value: u128) {
+                self.take(field.name(), value);
+            }
+
+            fn record_f64(&mut self, field: &Field, value: f64) {
+                self.take(field.name(), value);
+            }
+        }
+    };
+}
+
+visit!(Line);
+visit!(SpanFields);
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{Arc, Mutex},
+    };
+
+    use serde_json::{Value, json};
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The lines that are written, without their timestamps.
+    fn lines_of(work: impl FnOnce()) -> Vec<Value> {
+        let written = Written::default();
+        let writer = written.clone();
+        let layer = JsonLines::new(move || writer.clone());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
+        let written = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        assert!(written.ends_with('\n'), "{written}");
+        written
+            .lines()
+            .map(|line| {
+                let mut line: Value = serde_json::from_str(line).unwrap();
+                let timestamp = line
+                    .as_object_mut()
+                    .unwrap()
+                    .shift_remove("timestamp")
+                    .unwrap();
+                let timestamp = timestamp.as_str().unwrap();
+                assert_eq!(
+                    timestamp.len(),
+                    "2026-11-21T14:34:03.974308Z".len(),
+                    "{timestamp}"
+                );
+                assert!(timestamp.parse::<Timestamp>().is_ok(), "{timestamp}");
+                line
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_line_is_one_object_with_the_fields_of_the_spans_around_it_and_each_name_once() {
+        let lines = lines_of(|| {
+            let request = tracing::info_span!(
+                "request",
+                request.id = %"r-1",
+                instance.id = "i-1",
+                correlation.id = "",
+                operation = "outer",
+            );
+            request.in_scope(|| {
+                tracing::info_span!("adapter", adapter.call = %"bind", operation = "inner")
+                    .in_scope(|| {
+                        tracing::warn!(
+                            instance.id = "i-2",
+                            status = 202_u16,
+                            is = true,
+                            part = 0.5,
+                            "it \"said\"\n"
+                        );
+                    });
+                tracing::info!(none = Option::<u16>::None, "done");
+            });
+            tracing::error!(target: "audit", "alone");
+        });
+
+        let target = module_path!();
+        assert_eq!(
+            lines,
+            [
+                json!({"level": "WARN", "message": "it \"said\"\n", "instance.id": "i-2", "status": 202, "is": true,
+                    "part": 0.5, "target": target, "adapter.call": "bind", "operation": "inner", "request.id": "r-1"}),
+                json!({"level": "INFO", "message": "done", "target": target, "request.id": "r-1", "instance.id": "i-1",
+                    "operation": "outer"}),
+                json!({"level": "ERROR", "message": "alone", "target": "audit"}),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_span_that_learns_a_value_later_has_the_latest_one() {
+        let lines = lines_of(|| {
+            let span = tracing::info_span!("request", plan = "a", task = tracing::field::Empty);
+            span.record("plan", "b");
+            span.record("task", 7);
+            span.in_scope(|| tracing::info!("done"));
+        });
+        assert_eq!(
+            (&lines[0]["plan"], &lines[0]["task"]),
+            (&json!("b"), &json!(7))
+        );
+    }
+
+    #[test]
+    fn a_value_that_logs_while_it_is_formatted_breaks_no_line() {
+        struct Talkative;
+
+        impl fmt::Display for Talkative {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                tracing::info!("inner");
+                f.write_str("outer")
+            }
+        }
+
+        let lines = lines_of(|| tracing::info!(value = %Talkative, "both"));
+        assert_eq!(lines.last().unwrap()["value"], "outer");
+        assert!(lines.iter().all(Value::is_object));
+    }
+}
