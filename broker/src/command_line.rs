@@ -78,7 +78,13 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t = SchemaFormat::Json)]
         format: SchemaFormat,
     },
+    /// Kill the adapters that run when the broker is killed. For `serve`, which starts it.
+    #[command(hide = true, name = WATCHDOG)]
+    Watchdog,
 }
+
+/// The subcommand of the process that ends adapters after the broker.
+pub(crate) const WATCHDOG: &str = "watchdog";
 
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Check {

@@ -14,7 +14,7 @@
 //! | [`code`], [`complaint`], [`ids`], [`kind`] | what all of them speak of |
 //!
 //! Arrows point down this list only. [`start_up`] puts the parts together, [`check`] looks at a configuration without
-//! serving, [`doctor`] tries every neighbour without changing anything.
+//! serving, [`doctor`] tries every neighbour without changing anything. [`private_memory`] keeps the process to itself.
 
 pub mod adapter;
 pub mod api;
@@ -30,5 +30,6 @@ pub mod kind;
 pub mod management;
 pub mod offering;
 pub mod operations;
+pub mod private_memory;
 pub mod start_up;
 pub mod telemetry;

@@ -11,10 +11,10 @@ use std::{
     time::Duration,
 };
 
-use command_line::{Arguments, Check, Command, Doctor, SchemaFormat};
+use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
 use odb_platform::http::observe_calls;
 use on_demand_broker::{
-    adapter::{end_all_strays, watch_for_strays},
+    adapter::{end_all_strays, start_watchdog, watch, watch_for_strays},
     api::{AppState, FLUSH, Server},
     check::{self, Findings},
     code::Code,
@@ -23,6 +23,7 @@ use on_demand_broker::{
     operations::Lifecycle,
     start_up::{self, Parts},
     telemetry::{Chain, LogFilter, LogFormat, LogStream, metrics, start_log},
+    private_memory::keep_memory_private,
 };
 use tokio::{
     runtime::Runtime,
@@ -45,22 +46,32 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse_or_exit(std::env::args_os());
     match arguments.command {
         Command::Serve { config, log_filter } => {
-            serve_until_told(&config, &log_filter.unwrap_or(arguments.log_filter))
+            let filter = log_filter.unwrap_or(arguments.log_filter);
+            serve_until_told(&config, &filter, is_private)
         }
         Command::Check(request) => check_and_report(&request),
+    let is_private = keep_memory_private();
         Command::Doctor(request) => examine_and_report(&request),
         Command::Schema { format } => print(&described(format), ExitCode::SUCCESS),
     }
 }
 
-fn serve_until_told(config: &Path, filter: &LogFilter) -> ExitCode {
+fn serve_until_told(config: &Path, filter: &LogFilter, is_private: io::Result<()>) -> ExitCode {
     let format = log_format(&io::stdout());
     start_log(LogStream::Stdout, format, filter);
     watch_for_strays();
     match load(config).and_then(serve) {
+        Command::Watchdog => {
+            watch(io::stdin().lock());
+            ExitCode::SUCCESS
+        }
         Ok(Ended::InGoodOrder) => ExitCode::SUCCESS,
         Ok(Ended::AtOnce) => ExitCode::from(INTERRUPTED),
         Err(Fatal) => ExitCode::FAILURE,
+    if let Err(error) = is_private {
+        tracing::warn!(error = %Chain(&error), "other processes of this user can read the broker's memory");
+    }
+    start_watchdog(&[WATCHDOG]);
     }
 }
 

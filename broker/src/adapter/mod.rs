@@ -11,6 +11,7 @@
 //! | `question` | what is asked, in the form that the adapter takes |
 //! | `process` | one supervised child process |
 //! | `strays` | what it leaves behind outside its process group |
+//! | `watchdog` | ends it when the broker is killed |
 //! | `answer`, `fault` | what it printed, understood; why there is no answer |
 
 mod answer;
@@ -22,6 +23,7 @@ mod question;
 mod strays;
 #[cfg(test)]
 mod tests;
+mod watchdog;
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
@@ -48,6 +50,7 @@ pub use fault::AdapterFault;
 pub use plan::plan_for_adapter;
 pub use process::Stream;
 pub use strays::{end_all_strays, watch_for_strays};
+pub use watchdog::{start_watchdog, watch};
 
 /// What an adapter needs of the broker's environment, beside what the configuration lists.
 const PASSED_ON: &[&str] = &[

@@ -24,6 +24,7 @@ use rustix::{
 use tokio::{process::Child, runtime::Handle};
 
 use crate::telemetry::{Chain, metrics};
+use super::watchdog;
 
 /// How long it is tried to end what a call has left behind.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -87,6 +88,7 @@ impl Leader {
         let leader = id.map(|id| {
             let began = look_at(id).map_or(0, |seen| seen.began);
             calls.leaders.insert(id, began);
+            watchdog::register(id);
             Self(id)
         });
         Ok((child, leader))
@@ -101,6 +103,8 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         calls().leaders.remove(&self.0);
+        watchdog::unregister(group);
+        calls().leaders.remove(&group);
         let group = self.0;
         // Without a runtime the process is ending, and ends all of them.
         if let Ok(runtime) = Handle::try_current() {

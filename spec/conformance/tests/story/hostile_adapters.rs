@@ -126,6 +126,67 @@ async fn a_storm_of_processes_is_ended_and_others_are_served() {
 }
 
 #[tokio::test]
+async fn a_broker_that_is_killed_takes_running_adapters_along() {
+    // The shell and what it has started; both work on when nobody listens.
+    let script = "trap '' TERM HUP INT PIPE\n\
+         (exec -a \"$folder/child\" sleep 86400) &\necho $$ >>\"$folder/entered\"\nwait";
+    let foundation = Foundation::setup().without_processes().start().await;
+    let adapters = foundation.adapters();
+    let mut broker = foundation
+        .broker()
+        .with_adapter(&adapters.script(script))
+        .start()
+        .await;
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", broker.id())).unwrap();
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"));
+    let core: Vec<_> = core
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(4)
+        .collect();
+    assert_eq!(core, ["0", "0", "bytes"], "{limits}");
+    let table = ProcessTable::look();
+    let family = table.family_of(broker.id());
+    let watchdog = family
+        .iter()
+        .find(|one| one.command_line.ends_with(" watchdog"));
+    let watchdog = watchdog.expect("it starts with the broker").id;
+    let platform = broker.platform().clone();
+    let order = platform.provision_request(&new_id(), &Order::small());
+    let hanging = tokio::spawn(order.send());
+    let running = || processes_in(foundation.folder());
+    eventually("the adapter and its child run", PATIENCE, async || {
+        let there = running();
+        (adapters.at_gate() == 1 && there.len() >= 2)
+            .then_some(())
+            .ok_or_else(|| format!("{there:?}"))
+    })
+    .await;
+
+    broker.kill();
+
+    assert!(hanging.await.unwrap().is_err(), "nobody is there to answer");
+    eventually("no adapter is left", PATIENCE, async || {
+        let left = running();
+        left.is_empty()
+            .then_some(())
+            .ok_or_else(|| format!("{left:?}"))
+    })
+    .await;
+    eventually("the watchdog has ended", PATIENCE, async || {
+        let table = ProcessTable::look();
+        let family = table.family_of(watchdog);
+        family
+            .is_empty()
+            .then_some(())
+            .ok_or_else(|| format!("{family:?}"))
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_broker_that_stops_takes_all_that_adapters_have_started_along() {
     let script = format!(
         "{DAEMON}\ndaemon left\n(exec -a \"$folder/child\" sleep 86400) &\necho $$ >>\"$folder/entered\"\nwait"

@@ -1,0 +1,171 @@
+//! Ends the adapters of a broker that is killed and can end nothing itself.
+//!
+//! The watchdog is a process of its own, which `serve` starts once. It reads a pipe whose writing end only the broker has, and
+//! through which the broker registers the process group of each call. When the pipe closes, the broker is gone, and every group
+//! that is still registered is killed.
+//!
+//! `PR_SET_PDEATHSIG` would do less for more: it has to be set between `fork` and `exec`, which rules `posix_spawn` out and
+//! costs each call a millisecond of processor time; it reaches the first process of a group alone; and it follows the thread
+//! that has started the adapter, not the process.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, BufRead, PipeWriter, Write},
+    os::unix::process::CommandExt,
+    process::{Command, Stdio},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use rustix::{
+    fs::{OFlags, fcntl_setfl},
+    process::{Pid, Signal, kill_process_group},
+};
+
+use crate::telemetry::Chain;
+
+/// The watchdog of this process, if it has one.
+static WATCHDOG: OnceLock<Watchdog> = OnceLock::new();
+
+/// The broker's end of the pipe.
+#[derive(Debug)]
+struct Watchdog {
+    pipe: PipeWriter,
+    has_failed: AtomicBool,
+}
+
+/// Starts the watchdog: this very program, with `arguments` that make it call [`watch`]. For the beginning of a process.
+pub fn start_watchdog(arguments: &[&str]) {
+    match spawn(arguments) {
+        Ok(pipe) => {
+            // Called a second time it changes nothing: the watchdog without a pipe ends.
+            let _ = WATCHDOG.set(Watchdog {
+                pipe,
+                has_failed: AtomicBool::new(false),
+            });
+        }
+        Err(error) => warn(&error),
+    }
+}
+
+fn spawn(arguments: &[&str]) -> io::Result<PipeWriter> {
+    let (reader, writer) = io::pipe()?;
+    // A watchdog that has been stopped must not stop the broker.
+    fcntl_setfl(&writer, OFlags::NONBLOCK)?;
+    let watchdog = Command::new(std::env::current_exe()?)
+        .args(arguments)
+        .env_clear()
+        .current_dir("/")
+        // Ctrl-C is for the broker, which ends in good order.
+        .process_group(0)
+        .stdin(reader)
+        // Whoever reads what the broker prints must see its end.
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // It is not waited for: it outlives this process.
+    drop(watchdog);
+    Ok(writer)
+}
+
+/// A call has begun.
+pub(super) fn register(group: Pid) {
+    send('+', group);
+}
+
+/// A call has ended, and nothing is left of its group.
+pub(super) fn unregister(group: Pid) {
+    send('-', group);
+}
+
+fn send(change: char, group: Pid) {
+    let Some(watchdog) = WATCHDOG.get() else {
+        return;
+    };
+    // Short enough to be written at once or not at all, whoever writes beside.
+    let line = format!("{change}{}\n", group.as_raw_nonzero());
+    if let Err(error) = (&watchdog.pipe).write_all(line.as_bytes())
+        && !watchdog.has_failed.swap(true, Ordering::Relaxed)
+    {
+        warn(&error);
+    }
+}
+
+fn warn(error: &io::Error) {
+    tracing::warn!(
+        error = %Chain(error),
+        "there is no watchdog: if the broker is killed, adapters that run at that moment go on to their end"
+    );
+}
+
+/// The watchdog's work: reads which groups run until the broker is gone, and kills those that are left.
+pub fn watch(broker: impl BufRead) {
+    let mut running = BTreeSet::new();
+    for line in broker.lines() {
+        let Ok(line) = line else { break };
+        let mut characters = line.chars();
+        let change = characters.next();
+        let group = characters.as_str().parse().ok();
+        let group = group.filter(|group| *group > 0).and_then(Pid::from_raw);
+        match (change, group) {
+            (Some('+'), Some(group)) => running.insert(group.as_raw_nonzero()),
+            (Some('-'), Some(group)) => running.remove(&group.as_raw_nonzero()),
+            _ => continue,
+        };
+    }
+    for group in running {
+        if let Some(group) = Pid::from_raw(group.get()) {
+            // It may have ended with the broker.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::BufReader, os::unix::process::ExitStatusExt, process::Child};
+
+    use super::*;
+
+    /// A process group whose leader has a child.
+    fn group() -> (Child, String) {
+        let mut leader = Command::new("sh")
+            .args(["-c", "sleep 1000 & echo $!; wait"])
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut child = String::new();
+        let output = leader.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut child).unwrap();
+        (leader, child.trim().to_owned())
+    }
+
+    fn is_alive(process: &str) -> bool {
+        std::fs::read_to_string(format!("/proc/{process}/stat"))
+            .is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
+    #[test]
+    fn the_groups_that_run_when_the_broker_is_gone_are_killed_and_no_other() {
+        let (mut running, its_child) = group();
+        let (mut ended, other_child) = group();
+        let (reader, mut writer) = io::pipe().unwrap();
+        writeln!(writer, "+{}\n+{}", running.id(), ended.id()).unwrap();
+        writeln!(writer, "-{}\nnonsense\n+0\n+-1\n+", ended.id()).unwrap();
+        drop(writer);
+
+        watch(BufReader::new(reader));
+
+        assert_eq!(running.wait().unwrap().signal(), Some(9));
+        while is_alive(&its_child) {
+            std::thread::yield_now();
+        }
+        assert!(is_alive(&other_child) && ended.try_wait().unwrap().is_none());
+        let group = Pid::from_child(&ended);
+        kill_process_group(group, Signal::KILL).unwrap();
+        ended.wait().unwrap();
+    }
+}
