@@ -10,6 +10,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs, io,
+    path::Path,
     sync::{LazyLock, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -17,14 +18,14 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{
-        Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
-        set_child_subreaper, test_kill_process_group, waitpid,
+        Pid, PidfdFlags, Signal, WaitOptions, getpgrp, getpid, kill_process, kill_process_group,
+        pidfd_open, set_child_subreaper, test_kill_process_group, waitpid,
     },
 };
 use tokio::{process::Child, runtime::Handle};
 
-use crate::telemetry::{Chain, metrics};
 use super::watchdog;
+use crate::telemetry::{Chain, metrics};
 
 /// How long it is tried to end what a call has left behind.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,10 +38,9 @@ type Ticks = u64;
 
 /// The calls that run. Children are the process's, and so is this.
 static CALLS: LazyLock<Mutex<Calls>> = LazyLock::new(|| {
-    let inherited = children_of(getpid()).into_iter().map(|child| child.id);
     let calls = Calls {
         leaders: HashMap::new(),
-        inherited: inherited.collect(),
+        inherited: children().into_iter().collect(),
     };
     // Whoever has no such right finds fewer strays.
     if let Err(error) = set_child_subreaper(Some(getpid())) {
@@ -102,10 +102,9 @@ impl Leader {
 
 impl Drop for Leader {
     fn drop(&mut self) {
-        calls().leaders.remove(&self.0);
+        let group = self.0;
         watchdog::unregister(group);
         calls().leaders.remove(&group);
-        let group = self.0;
         // Without a runtime the process is ending, and ends all of them.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn_blocking(move || end_strays(group));
@@ -163,26 +162,27 @@ fn until_none_is_left(others_may_follow: impl Fn() -> bool) {
 /// were alive.
 fn kill_strays() -> Vec<Pid> {
     let mut calls = calls();
-    let own = getpid();
-    let own_group = look_at(own).and_then(|seen| seen.group);
     let mut killed = Vec::new();
-    for child in children_of(own) {
-        if calls.leaders.contains_key(&child.id) {
+    for id in children() {
+        if calls.leaders.contains_key(&id) {
             continue;
         }
         // A dead one needs no more than this.
-        if !matches!(waitpid(Some(child.id), WaitOptions::NOHANG), Ok(None)) {
-            calls.inherited.remove(&child.id);
+        if !matches!(waitpid(Some(id), WaitOptions::NOHANG), Ok(None)) {
+            calls.inherited.remove(&id);
             continue;
         }
-        if calls.inherited.contains(&child.id) || calls.may_be_of_a_call(&child) {
+        if calls.inherited.contains(&id) {
             continue;
         }
-        if let Some(group) = child.group.filter(|group| Some(*group) != own_group) {
+        let Some(child) = look_at(id).filter(|child| !calls.may_be_of_a_call(child)) else {
+            continue;
+        };
+        if let Some(group) = child.group.filter(|group| *group != getpgrp()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
-        let _ = kill_process(child.id, Signal::KILL);
-        killed.push(child.id);
+        let _ = kill_process(id, Signal::KILL);
+        killed.push(id);
     }
     killed
 }
@@ -212,13 +212,41 @@ fn calls() -> MutexGuard<'static, Calls> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn children_of(parent: Pid) -> Vec<Seen> {
+/// The children of this process, dead ones that have not been reaped included.
+fn children() -> Vec<Pid> {
+    listed_children().unwrap_or_else(children_among_all)
+}
+
+/// As the kernel lists them, by threads; none where it does not (`CONFIG_PROC_CHILDREN`). A process that ends meanwhile may
+/// hide another one from the list, which the look after the next call finds.
+fn listed_children() -> Option<Vec<Pid>> {
+    static IS_LISTED: LazyLock<bool> =
+        LazyLock::new(|| Path::new("/proc/thread-self/children").exists());
+    if !*IS_LISTED {
+        return None;
+    }
+    let mut children = Vec::new();
+    for thread in fs::read_dir("/proc/self/task").ok()? {
+        // A thread that has ended meanwhile has left its children to another one.
+        let Ok(listed) = fs::read_to_string(thread.ok()?.path().join("children")) else {
+            continue;
+        };
+        let ids = listed.split_whitespace().filter_map(|id| id.parse().ok());
+        children.extend(ids.filter_map(Pid::from_raw));
+    }
+    Some(children)
+}
+
+/// As the list of all processes has them.
+fn children_among_all() -> Vec<Pid> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
+    let own = getpid();
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let seen = ids.filter_map(|id| look_at(Pid::from_raw(id)?));
-    seen.filter(|seen| seen.parent == Some(parent)).collect()
+    let children = seen.filter(|seen| seen.parent == Some(own));
+    children.map(|child| child.id).collect()
 }
 
 /// Fields 4, 5 and 22 of `/proc/PID/stat` (proc(5)).
@@ -238,4 +266,26 @@ fn look_at(id: Pid) -> Option<Seen> {
         group: process(2),
         began: fields.get(19)?.parse().ok()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn the_kernels_list_of_children_is_that_of_all_processes() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        // Tests beside this one have children, too, which come and go.
+        let id = Pid::from_child(&child);
+        assert!(children_among_all().contains(&id));
+        assert!(listed_children().is_none_or(|children| children.contains(&id)));
+        assert!(children().contains(&id));
+
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!children_among_all().contains(&id));
+        assert!(!children().contains(&id));
+    }
 }
