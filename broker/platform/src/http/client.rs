@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use bytes::{Bytes, BytesMut};
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::StatusCode;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep, timeout_at},
+};
 use tracing::{debug, warn};
 use url::{Host, Url};
 
@@ -18,6 +21,9 @@ use super::{
 /// connection that is being closed.
 const IDLE: Duration = Duration::from_secs(15);
 const IDLE_CONNECTIONS: usize = 16;
+/// Requests of one client that are under way at once, and with them its connections; more wait their turn. A connection over
+/// TLS costs memory on both sides, and no server answers hundreds at once any sooner.
+const CONNECTIONS: usize = 32;
 /// How much of an error's body is read.
 const ERROR_BODY: usize = 64 * 1024;
 
@@ -27,6 +33,7 @@ const ERROR_BODY: usize = 64 * 1024;
 pub struct HttpClient {
     through_proxy: reqwest::Client,
     direct: reqwest::Client,
+    turns: Arc<Semaphore>,
     limits: Arc<Limits>,
     neighbour: Option<Neighbour>,
 }
@@ -42,6 +49,7 @@ impl HttpClient {
         Ok(Self {
             through_proxy: build(settings(trust, &limits))?,
             direct: build(settings(trust, &limits).no_proxy())?,
+            turns: Arc::new(Semaphore::new(CONNECTIONS)),
             limits: Arc::new(limits),
             neighbour: None,
         })
@@ -101,8 +109,12 @@ impl HttpClient {
         if call.deadline.has_passed() {
             return Err(TransportError::OutOfTime { sent: false });
         }
+        let Ok(Ok(_turn)) = timeout_at(call.deadline.instant(), self.turns.acquire()).await else {
+            return Err(TransportError::OutOfTime { sent: false });
+        };
         let end = call.deadline.within(self.limits.attempt);
-        match timeout_at(end.instant(), self.exchange(request)).await {
+        // Boxed: every request and every reconciler that waits for anything else has room for this future in its own.
+        match timeout_at(end.instant(), Box::pin(self.exchange(request))).await {
             Ok(outcome) => outcome,
             Err(_) if call.deadline.has_passed() => Err(TransportError::OutOfTime { sent: true }),
             Err(_) => Err(TransportError::TooSlow {
@@ -360,6 +372,103 @@ mod tests {
         }
         let told = of_all(None, Err(last)).err().unwrap();
         assert!(!told.may_have_been_sent(), "{told:?}");
+    }
+
+    /// A server that holds every request until `CONNECTIONS` are there, or all that will come. Gives the most that were there
+    /// at once.
+    async fn most_at_once(listener: tokio::net::TcpListener, all: usize) -> usize {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+        let (arrived, mut arrivals) = tokio::sync::mpsc::unbounded_channel();
+        let accepting = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let arrived = arrived.clone();
+                tokio::spawn(async move {
+                    let mut head = [0; 4096];
+                    while stream.read(&mut head).await.is_ok_and(|read| read > 0) {
+                        let (answer, answered) = tokio::sync::oneshot::channel::<()>();
+                        arrived.send(answer).unwrap();
+                        answered.await.unwrap();
+                        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+                        stream.write_all(answer).await.unwrap();
+                    }
+                });
+            }
+        });
+        let (mut held, mut seen, mut most) = (Vec::new(), 0, 0);
+        while seen < all {
+            held.push(arrivals.recv().await.unwrap());
+            seen += 1;
+            // Those that have come together with this one count with it.
+            while let Ok(answer) = arrivals.try_recv() {
+                held.push(answer);
+                seen += 1;
+            }
+            most = most.max(held.len());
+            if held.len() >= CONNECTIONS {
+                held.remove(0).send(()).unwrap();
+            }
+        }
+        for answer in held {
+            answer.send(()).unwrap();
+        }
+        accepting.abort();
+        most
+    }
+
+    #[tokio::test]
+    async fn so_many_requests_are_under_way_at_once_and_the_others_follow() {
+        let all = 3 * CONNECTIONS;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let url = Url::parse(&url).unwrap();
+        let server = tokio::spawn(most_at_once(listener, all));
+        let client = HttpClient::new(&Trust::unverified().unwrap(), Limits::default()).unwrap();
+
+        let sent = (0..all).map(|_| {
+            // A clone shares its connections.
+            let (client, request) = (client.clone(), Request::get(url.clone()));
+            async move {
+                client
+                    .send(&Call::within(Duration::from_mins(1)), &request)
+                    .await
+            }
+        });
+        for answer in futures_util::future::join_all(sent).await {
+            assert_eq!(answer.unwrap().status, StatusCode::OK);
+        }
+
+        assert_eq!(server.await.unwrap(), CONNECTIONS);
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_turn_does_not_come_in_time_was_not_sent() {
+        let client = HttpClient::new(&Trust::unverified().unwrap(), Limits::default()).unwrap();
+        let turns = u32::try_from(CONNECTIONS).unwrap();
+        let _all = client.turns.acquire_many(turns).await.unwrap();
+        // Nobody listens there.
+        let request = Request::get(Url::parse("http://127.0.0.1:1").unwrap());
+
+        let outcome = client
+            .send(&Call::within(Duration::from_millis(1)), &request)
+            .await;
+
+        assert!(
+            matches!(outcome, Err(TransportError::OutOfTime { sent: false })),
+            "{outcome:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_request_under_way_is_small_in_the_futures_that_await_it() {
+        let client = HttpClient::new(&Trust::unverified().unwrap(), Limits::default()).unwrap();
+        let (call, request) = (
+            Call::within(Duration::from_secs(1)),
+            Request::get(Url::parse("http://127.0.0.1:1").unwrap()),
+        );
+        let size = size_of_val(&client.send(&call, &request));
+        assert!(size < 1536, "{size} bytes");
     }
 
     #[test]
