@@ -19,6 +19,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
+use tracing::Instrument;
 
 use super::{
     Neighbours, Outcome,
@@ -36,7 +37,7 @@ use crate::{
     management::{StageState, StageStatus},
     telemetry::{
         Chain, metrics,
-        metrics::{OperationOrigin, OperationOutcome, Queue},
+        metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue},
     },
 };
 use doubt::Doubt;
@@ -146,10 +147,22 @@ impl Driver {
     }
 
     /// Drives to the end. Can be dropped at any moment; a later driver goes on from what the Director tells.
-    #[tracing::instrument(name = "driver", skip_all, fields(
-        request.id = %self.operation.request, instance.id = %self.operation.instance, operation = %self.operation.kind
-    ))]
-    pub(super) async fn run(mut self) {
+    ///
+    /// There is one for each operation in progress, for hours: what is awaited for moments only has its state on the heap.
+    pub(super) fn run(self) -> impl Future<Output = ()> + Send {
+        let operation = &self.operation;
+        let span = tracing::info_span!(
+            "driver",
+            request.id = %operation.request,
+            instance.id = %operation.instance,
+            operation = %operation.kind,
+        );
+        // A driver that an async function owns is in its future twice.
+        let mut driver = Box::new(self);
+        async move { driver.run_to_the_end().await }.instrument(span)
+    }
+
+    async fn run_to_the_end(&mut self) {
         tracing::info!("following the operation");
         let origin = match self.operation.begun {
             Begun::Here => OperationOrigin::Here,
@@ -165,7 +178,13 @@ impl Driver {
         let counted = metrics()
             .operations
             .follow(self.operation.kind, plan, origin);
-        match self.drive().await {
+        let driven = self.drive().await;
+        Box::pin(self.conclude(driven, &counted)).await;
+    }
+
+    /// Records what the operation has come to.
+    async fn conclude(&mut self, driven: Result<End, Obstacle>, counted: &FollowedOperation<'_>) {
+        match driven {
             Ok(End::Succeeded) => {
                 tracing::info!("the operation has succeeded");
                 self.delete_obsolete_configs().await;
@@ -181,7 +200,7 @@ impl Driver {
                     self.publish(SnapshotState::Ended { outcome, at });
                 } else {
                     let told = outcome.clone();
-                    self.end(&outcome, told, &counted, OperationOutcome::Succeeded)
+                    self.end(&outcome, told, counted, OperationOutcome::Succeeded)
                         .await;
                 }
             }
@@ -192,7 +211,7 @@ impl Driver {
                 self.publish(SnapshotState::NeverSubmitted);
             }
             Err(obstacle) => {
-                self.fail(&obstacle, &counted).await;
+                self.fail(&obstacle, counted).await;
             }
         }
     }
@@ -218,13 +237,13 @@ impl Driver {
             match step {
                 Step::Cancel(task) => {
                     self.doubt.resolve();
-                    self.cancel(task, 0).await?;
+                    Box::pin(self.cancel(task, 0)).await?;
                 }
                 Step::AwaitFormer => self.await_former().await,
                 Step::Wait(task, stage) => {
                     self.doubt.resolve();
                     if self.is_cancelled() {
-                        self.cancel(task, stage).await?;
+                        Box::pin(self.cancel(task, stage)).await?;
                     } else {
                         self.follow(task, stage).await?;
                     }
@@ -234,27 +253,29 @@ impl Driver {
                 }
                 Step::Start(_) if self.is_cancelled() => {
                     if has_deployed(&tasks) {
-                        self.see_to_client().await;
+                        Box::pin(self.see_to_client()).await;
                     }
                     return Err(Obstacle::cancelled());
                 }
                 Step::Start(_) if tasks.is_empty() && self.is_to_be_surveyed() => {
-                    self.survey().await?;
+                    Box::pin(self.survey()).await?;
                 }
-                Step::Start(stage) => self.begin(stage, &tasks, &mut attempts).await?,
+                Step::Start(stage) => {
+                    Box::pin(self.begin(stage, &tasks, &mut attempts)).await?;
+                }
                 Step::CleanUp => {
-                    self.clean_up().await?;
+                    Box::pin(self.clean_up()).await?;
                     return Ok(End::Succeeded);
                 }
                 Step::Succeed => return Ok(End::Succeeded),
                 Step::Fail(task) => {
                     if has_deployed(&tasks) {
-                        self.see_to_client().await;
+                        Box::pin(self.see_to_client()).await;
                     }
-                    return Err(self.obstacle(task).await);
+                    return Err(Box::pin(self.obstacle(task)).await);
                 }
                 Step::NeverSubmitted if self.observer.newest().is_some() => {
-                    return self.after_amnesia().await;
+                    return Box::pin(self.after_amnesia()).await;
                 }
                 Step::NeverSubmitted => {
                     let since = *empty_since.get_or_insert_with(Instant::now);
@@ -337,7 +358,7 @@ impl Driver {
             }
             self.latest.note(&seen);
             // Only the task's state decides; without its event log users read what they have read before.
-            match director.events(&self.call(), task, offset).await {
+            match Box::pin(director.events(&self.call(), task, offset)).await {
                 Ok(chunk) => {
                     offset = chunk.next;
                     self.latest.absorb(&chunk.events);
@@ -486,4 +507,19 @@ fn passes(error: &SubmitError) -> bool {
 
 fn is_gone(error: &SubmitError) -> bool {
     matches!(error, SubmitError::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, F>(_: impl Fn(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_driver_that_follows_a_task_is_small() {
+        let size = size_of_future(Driver::run);
+        assert!(size < 4096, "{size} bytes");
+    }
 }

@@ -194,13 +194,13 @@ impl Drivers {
             insert(&mut entries, instance, entry, &neighbours.timings);
             former
         };
-        let neighbours = neighbours.clone();
+        let driving = Box::pin(drive(neighbours.clone(), operation, told));
         self.runtime.spawn(async move {
             let driving = async {
                 if let Some(former) = former {
                     ended(former).await;
                 }
-                drive(neighbours, operation, told).await;
+                driving.await;
             };
             cancelled.run_until_cancelled(driving).await;
         });

@@ -75,7 +75,7 @@ impl Inquirer {
         let mut pauses = Pauses::new(&self.timings);
         let mut unanswered = 0_u32;
         loop {
-            let error = match ask(self.call()).await {
+            let error = match Box::pin(ask(self.call())).await {
                 Err(error) if error.passes() => error,
                 answered => {
                     self.note(0);
