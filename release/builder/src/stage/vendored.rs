@@ -20,6 +20,9 @@ const FETCHING: Duration = Duration::from_mins(20);
 /// The machines that stemcells are made for.
 const PLATFORMS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
+/// The project's own settings for Cargo, without which a release would be another program.
+const OWN: &str = ".cargo/config.toml";
+
 /// What Cargo has to know so that it looks nowhere else.
 const CONFIGURATION: &str = r#"[source.crates-io]
 replace-with = "vendored-sources"
@@ -47,7 +50,7 @@ pub(super) fn stage(
         .stdout(Stdio::null());
     child::run(&mut command, REMEDY, FETCHING)?;
     check_lock(project, package, workspace)?;
-    write_file(&workspace.join(".cargo/config.toml"), CONFIGURATION)?;
+    write_file(&workspace.join(OWN), &configuration(project)?)?;
 
     let needed = needed_crates(workspace)?;
     for entry in fs::read_dir(&vendor).map_err(|source| failed(&vendor, source))? {
@@ -57,6 +60,12 @@ pub(super) fn stage(
         }
     }
     Ok(())
+}
+
+/// The settings of the project and those of a release stand in tables of their own.
+fn configuration(project: &Path) -> Result<String, StageError> {
+    let own = read_file(&project.join(OWN))?;
+    Ok(format!("{own}\n{CONFIGURATION}"))
 }
 
 fn cargo(workspace: &Path) -> Command {
@@ -158,6 +167,20 @@ fn reduce(folder: &Path) -> Result<(), StageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_release_is_built_with_the_projects_settings_and_vendored_sources() {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let written = configuration(&project).unwrap();
+        let written: DocumentMut = written.parse().unwrap();
+        assert_eq!(
+            written["env"]["AWS_LC_SYS_NO_JITTER_ENTROPY"].as_str(),
+            Some("1")
+        );
+        let replaced = &written["source"]["crates-io"]["replace-with"];
+        assert_eq!(replaced.as_str(), Some("vendored-sources"));
+        assert_eq!(written["net"]["offline"].as_bool(), Some(true));
+    }
 
     #[test]
     fn a_crate_of_the_tree_is_a_folder_of_vendored_sources() {
