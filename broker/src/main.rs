@@ -6,8 +6,10 @@ use std::{
     ffi::OsString,
     fs,
     io::{self, IsTerminal, Read, Write},
+    num::NonZero,
     path::Path,
     process::ExitCode,
+    thread,
     time::Duration,
 };
 
@@ -21,14 +23,17 @@ use on_demand_broker::{
     config::{self, Config, LoadError},
     doctor::{self, Diagnosis, Patience},
     operations::Lifecycle,
+    private_memory::keep_memory_private,
     start_up::{self, Parts},
     telemetry::{Chain, LogFilter, LogFormat, LogStream, metrics, start_log},
-    private_memory::keep_memory_private,
 };
 use tokio::{
-    runtime::Runtime,
+    runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
 };
+
+/// The most threads that work on requests and operations, which wait for others most of their time. Each costs memory.
+const MOST_WORKERS: usize = 4;
 
 /// How long after the end of its grace period the process may hang on to its threads.
 const LAST_GASP: Duration = Duration::from_secs(1);
@@ -44,34 +49,34 @@ const LONGEST_INPUT: u64 = 64 << 20;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse_or_exit(std::env::args_os());
+    let is_private = keep_memory_private();
     match arguments.command {
         Command::Serve { config, log_filter } => {
             let filter = log_filter.unwrap_or(arguments.log_filter);
             serve_until_told(&config, &filter, is_private)
         }
         Command::Check(request) => check_and_report(&request),
-    let is_private = keep_memory_private();
         Command::Doctor(request) => examine_and_report(&request),
         Command::Schema { format } => print(&described(format), ExitCode::SUCCESS),
+        Command::Watchdog => {
+            watch(io::stdin().lock());
+            ExitCode::SUCCESS
+        }
     }
 }
 
 fn serve_until_told(config: &Path, filter: &LogFilter, is_private: io::Result<()>) -> ExitCode {
     let format = log_format(&io::stdout());
     start_log(LogStream::Stdout, format, filter);
-    watch_for_strays();
-    match load(config).and_then(serve) {
-        Command::Watchdog => {
-            watch(io::stdin().lock());
-            ExitCode::SUCCESS
-        }
-        Ok(Ended::InGoodOrder) => ExitCode::SUCCESS,
-        Ok(Ended::AtOnce) => ExitCode::from(INTERRUPTED),
-        Err(Fatal) => ExitCode::FAILURE,
     if let Err(error) = is_private {
         tracing::warn!(error = %Chain(&error), "other processes of this user can read the broker's memory");
     }
     start_watchdog(&[WATCHDOG]);
+    watch_for_strays();
+    match load(config).and_then(serve) {
+        Ok(Ended::InGoodOrder) => ExitCode::SUCCESS,
+        Ok(Ended::AtOnce) => ExitCode::from(INTERRUPTED),
+        Err(Fatal) => ExitCode::FAILURE,
     }
 }
 

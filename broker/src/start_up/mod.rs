@@ -193,6 +193,12 @@ pub async fn start(
         &config.broker.timings,
         environment.into_iter(),
     );
+    let mut warnings = Vec::new();
+    // The executable is read while the neighbours take their time.
+    let (checked, executable) = tokio::join!(
+        check_neighbours(config, &adapter, &mut warnings),
+        executable::digest(&config.adapter)
+    );
     let Neighbours {
         director,
         credhub,
@@ -202,8 +208,6 @@ pub async fn start(
         tls,
         api,
     } = {
-        let mut warnings = Vec::new();
-        let checked = check_neighbours(config, &adapter, &mut warnings).await;
         for warning in warnings {
             tracing::warn!(code = %warning.code(), %warning, "a start-up check warns");
         }
@@ -225,7 +229,6 @@ pub async fn start(
         );
     }
     let configs = config_rights::of(&director, &config.broker).await;
-    let executable = executable::digest(&config.adapter).await;
     let instances = Instances::new(
         config,
         Surroundings {
