@@ -328,12 +328,12 @@ impl Scene {
     async fn expect_no_process_of_adapters(&self) {
         eventually("no process of an adapter is left", PATIENCE, async || {
             none(&self.processes_of_adapters())?;
-            let family = ProcessTable::look();
-            let family = family.family_of(self.broker.id());
-            if family.len() == 1 {
+            let table = ProcessTable::look();
+            let left = table.adapters_of(self.broker.id());
+            if left.is_empty() {
                 Ok(())
             } else {
-                Err(format!("{family:#?}"))
+                Err(format!("{left:#?}"))
             }
         })
         .await;
