@@ -1,7 +1,10 @@
 //! The lists of instances and orphans.
 
 use odb_platform::http::{Method, StatusCode, UnreadableAnswer};
-use on_demand_broker::ids::{InstanceId, PlanId};
+use on_demand_broker::{
+    ids::{InstanceId, PlanId},
+    management::Inventory,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{BrokerApi, BrokerApiError};
@@ -47,6 +50,26 @@ pub enum ListError {
     NoAnswer(BrokerApiError),
 }
 
+impl ListError {
+    /// Whether the broker, such as a Go broker, has no such list.
+    pub fn is_unknown_route(&self) -> bool {
+        matches!(self, Self::Refused { source, .. } if source.is_unknown_route())
+    }
+}
+
+impl From<BrokerApiError> for ListError {
+    fn from(error: BrokerApiError) -> Self {
+        match error {
+            BrokerApiError::Refused { status, .. } => Self::Refused {
+                status,
+                source: error,
+            },
+            BrokerApiError::NotUnderstood { source, .. } => Self::NotUnderstood(source),
+            BrokerApiError::NoAnswer { .. } => Self::NoAnswer(error),
+        }
+    }
+}
+
 impl BrokerApi {
     /// All instances, or those that a filter selects; its names and values are the broker's affair.
     pub async fn list(
@@ -62,14 +85,13 @@ impl BrokerApi {
         // What a Go server makes of a list without members is `null`.
         listed
             .map(Option::unwrap_or_default)
-            .map_err(|error| match error {
-                BrokerApiError::Refused { status, .. } => ListError::Refused {
-                    status,
-                    source: error,
-                },
-                BrokerApiError::NotUnderstood { source, .. } => ListError::NotUnderstood(source),
-                BrokerApiError::NoAnswer { .. } => ListError::NoAnswer(error),
-            })
+            .map_err(ListError::from)
+    }
+
+    /// All instances, or those that a query selects, with all that the broker knows of them.
+    pub async fn inventory(&self, query: &[(&str, &str)]) -> Result<Inventory, ListError> {
+        let path = ["mgmt", "v1", "service_instances"];
+        self.get(&path, query).await.map_err(ListError::from)
     }
 
     /// All deployments without an instance; `None` where the broker says `null`.

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use odb_platform::http::StatusCode;
 use on_demand_broker::{
     ids::InstanceId,
-    management::{ChangeKind, ChangeSort, DeploymentPresence, DryRun, PlannedChange},
+    management::{ChangeKind, ChangeSort, Changes, DeploymentPresence, DryRun, PlannedChange},
     telemetry::Chain,
 };
 use serde_json::{Value, json};
@@ -62,13 +62,13 @@ async fn of_upgrade(broker: &BrokerApi, member: &Member) -> Forecast {
     });
     match broker.post::<_, DryRun>(&path, &body).await {
         Ok(told) => {
-            let outcome = if told.needs_deploy {
-                Outcome::WouldChange
+            let row = if told.needs_deploy {
+                member.row(Outcome::WouldChange, Some(summary(&told.changes)))
             } else {
-                Outcome::Unchanged
+                member.row(Outcome::Unchanged, None)
             };
             Forecast {
-                row: member.row(outcome, None),
+                row,
                 told: Some(told),
             }
         }
@@ -83,6 +83,22 @@ async fn of_upgrade(broker: &BrokerApi, member: &Member) -> Forecast {
                 told: None,
             }
         }
+    }
+}
+
+/// What would change of one instance, by kind: the changes themselves are reported once for the whole fleet.
+fn summary(changes: &Changes) -> String {
+    let kinds: Vec<String> = changes
+        .kinds()
+        .map(|(kind, changes)| match changes.len() {
+            1 => format!("1 change in {kind}"),
+            count => format!("{count} changes in {kind}"),
+        })
+        .collect();
+    if kinds.is_empty() {
+        "no difference found, but the last operation is not known to have succeeded".to_owned()
+    } else {
+        kinds.join(", ")
     }
 }
 
@@ -273,6 +289,21 @@ mod tests {
             })
         );
         assert_eq!(fleet.risks()["recreates_vms"], 3);
+    }
+
+    #[test]
+    fn an_instance_that_would_change_says_in_what() {
+        let changes: Changes = serde_json::from_value(json!({
+            "stemcells": [{ "path": "a", "change": "changed" }],
+            "properties": [{ "path": "b", "change": "added" }, { "path": "c", "change": "removed" }],
+        }))
+        .unwrap();
+        assert_eq!(
+            summary(&changes),
+            "1 change in stemcells, 2 changes in properties"
+        );
+        let none = summary(&Changes::default());
+        assert!(none.contains("not known to have succeeded"), "{none}");
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, bail};
-use on_demand_broker::{ids::InstanceId, management::Inventory};
+use on_demand_broker::ids::InstanceId;
 
 use super::{members::Member, pass::say_listed, resumption::RunUnderWay, run::FleetRun};
 use crate::{
-    broker_api::ListedInstance,
+    broker_api::{ListError, ListedInstance},
     report::{Outcome, Row},
 };
 
@@ -31,11 +31,17 @@ impl FleetRun<'_> {
             "STARTING OPERATION with {} concurrent workers",
             self.file.max_in_flight
         ));
-        let members = if under_way.is_continued || self.choice.is_narrow() {
-            self.inventory(listing).await?
-        } else {
-            let listed = self.list(&[]).await?;
-            listed.into_iter().map(Member::from).collect()
+        let members = match self.inventory(listing).await {
+            // A Go broker lists ids only, which is enough for a new run over the whole fleet.
+            Err(error)
+                if is_unknown_route(&error)
+                    && !under_way.is_continued
+                    && !self.choice.is_narrow() =>
+            {
+                let listed = self.list(&[]).await?;
+                listed.into_iter().map(Member::from).collect()
+            }
+            members => members?,
         };
         say_listed(&self.talk, &members);
         Ok(members)
@@ -51,9 +57,8 @@ impl FleetRun<'_> {
 
     /// The instances that are chosen, with all that is known of them.
     pub(super) async fn inventory(&self, listing: Listing) -> anyhow::Result<Vec<Member>> {
-        let path = ["mgmt", "v1", "service_instances"];
         let query = self.choice.query();
-        let asked = self.broker.get::<Inventory>(&path, &query);
+        let asked = self.broker.inventory(&query);
         let found = self.surroundings.unless_stopped(asked).await?;
         let found = found.context("error listing service instances")?;
         if !found.complete {
@@ -108,4 +113,9 @@ impl FleetRun<'_> {
             }
         }
     }
+}
+
+fn is_unknown_route(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<ListError>();
+    error.is_some_and(ListError::is_unknown_route)
 }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     engine::{Canaries, Engine, Notice, Place, Settings, Standing, Start, State, Verdict},
-    members::{Member, ids},
+    members::Member,
     runner::{self, Beginning, Observer, Operator},
 };
 use crate::{
@@ -60,14 +60,29 @@ pub(super) struct Ended {
     pub(super) rows: Vec<Row>,
 }
 
-/// Says what there is to work on (`spec/contracts/errands.md` §4.6).
+/// A log line names at most this many instances.
+const NAMED_INSTANCES: usize = 10;
+
+/// Logs what there is to work on (`spec/contracts/errands.md` §4.6). The Go errand names every instance of a fleet.
 pub(super) fn say_listed(talk: &Talk, members: &[Member]) {
-    let listed: Vec<String> = ids(members).iter().map(ToString::to_string).collect();
-    talk.say(format_args!("Service Instances: {}", listed.join(" ")));
+    talk.say(format_args!("Service Instances: {}", named(members)));
     talk.say(format_args!(
         "Total Service Instances found: {}",
         members.len()
     ));
+}
+
+fn named(members: &[Member]) -> String {
+    let first = members.iter().take(NAMED_INSTANCES);
+    let mut named: Vec<String> = first.map(|member| member.id.to_string()).collect();
+    if let Some(more) = members
+        .len()
+        .checked_sub(NAMED_INSTANCES)
+        .filter(|more| *more > 0)
+    {
+        named.push(format!("and {more} more"));
+    }
+    named.join(" ")
 }
 
 impl Pass<'_> {
@@ -184,7 +199,7 @@ fn row(engine: &Engine, place: Place, member: &Member, task: Option<&u64>) -> Ro
     };
     let cause = match state {
         _ if let Some(said) = unhealthy => Some(format!("not healthy after its operation: {said}")),
-        State::Failed { cause } => Some(cause.clone()),
+        State::Failed { cause } => Some(beside_instance_and_task(cause, member, task).to_owned()),
         State::Done => Some("done before the run was interrupted".to_owned()),
         _ => None,
     };
@@ -192,5 +207,61 @@ fn row(engine: &Engine, place: Place, member: &Member, task: Option<&u64>) -> Ro
         task: task.copied(),
         duration,
         ..member.row(outcome, cause)
+    }
+}
+
+/// The cause without what other columns of the row say.
+fn beside_instance_and_task<'c>(cause: &'c str, member: &Member, task: Option<&u64>) -> &'c str {
+    let of_instance = format!("[{}] ", member.id);
+    let cause = cause.strip_prefix(&of_instance).unwrap_or(cause);
+    let of_task = task.map(|task| format!("Operation failed: bosh task id {task}: "));
+    of_task
+        .and_then(|of_task| cause.strip_prefix(&of_task))
+        .unwrap_or(cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::broker_api::ListedInstance;
+
+    fn member(id: &str) -> Member {
+        Member::from(ListedInstance {
+            instance: id.to_owned().try_into().unwrap(),
+            plan: "small".to_owned().into(),
+            space: None,
+        })
+    }
+
+    #[test]
+    fn a_cause_does_not_repeat_the_columns_beside_it() {
+        let member = member("i1");
+        let cause = "[i1] Operation failed: bosh task id 7: the disk is full";
+        assert_eq!(
+            beside_instance_and_task(cause, &member, Some(&7)),
+            "the disk is full"
+        );
+        assert_eq!(
+            beside_instance_and_task(cause, &member, None),
+            "Operation failed: bosh task id 7: the disk is full"
+        );
+        assert_eq!(
+            beside_instance_and_task("no answer", &member, Some(&7)),
+            "no answer"
+        );
+    }
+
+    #[test]
+    fn a_large_fleet_is_not_listed_in_one_line() {
+        let members = |count: usize| -> Vec<Member> {
+            let listed = (0..count).map(|number| member(&format!("i{number}")));
+            listed.collect()
+        };
+        assert_eq!(named(&members(2)), "i0 i1");
+        assert_eq!(named(&members(10)), "i0 i1 i2 i3 i4 i5 i6 i7 i8 i9");
+        assert_eq!(
+            named(&members(300)),
+            "i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 and 290 more"
+        );
     }
 }

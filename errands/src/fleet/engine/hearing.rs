@@ -1,5 +1,7 @@
 //! What becomes of an instance when something is heard of it.
 
+use on_demand_broker::ids::InstanceId;
+
 use super::{
     Command, Engine, Moment, Notice, Place, PollAnswer, State, TriggerAnswer, trouble::Trouble,
     verdict::Halt,
@@ -93,10 +95,7 @@ impl Engine {
                     id: id.clone(),
                     has_succeeded: false,
                 });
-                let of_task =
-                    task.map_or_else(String::new, |task| format!("bosh task id {task}: "));
-                let cause = format!("[{id}] Operation failed: {of_task}{description}");
-                self.fail(place, cause, now);
+                self.fail(place, failure(&id, task, &description), now);
             }
             PollAnswer::Gone => {
                 let answer = TriggerAnswer::Deleted;
@@ -147,5 +146,50 @@ impl Engine {
                 }
             }
         }
+    }
+}
+
+/// `[ID] Operation failed: bosh task id TASK: DESCRIPTION`. The broker's description of a failed upgrade names the task once
+/// more (`spec/contracts/errands.md` §4.4), which is left out.
+fn failure(id: &InstanceId, task: Option<u64>, description: &str) -> String {
+    let Some(task) = task else {
+        return format!("[{id}] Operation failed: {description}");
+    };
+    let named = format!("Failed for bosh task: {task}");
+    let cause = match description.strip_prefix(&named) {
+        Some("") => String::new(),
+        // Another task whose number begins with the same digits is followed by one more digit.
+        Some(rest) if rest.starts_with(": ") => rest.to_owned(),
+        _ => format!(": {description}"),
+    };
+    format!("[{id}] Operation failed: bosh task id {task}{cause}")
+}
+
+#[cfg(test)]
+mod failure_tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_its_task_once() {
+        let id: InstanceId = "i1".to_owned().try_into().unwrap();
+        for (description, expected) in [
+            (
+                "Failed for bosh task: 7: disk full",
+                "bosh task id 7: disk full",
+            ),
+            ("Failed for bosh task: 7", "bosh task id 7"),
+            (
+                "Failed for bosh task: 71: disk full",
+                "bosh task id 7: Failed for bosh task: 71: disk full",
+            ),
+            ("disk full", "bosh task id 7: disk full"),
+        ] {
+            let expected = format!("[i1] Operation failed: {expected}");
+            assert_eq!(failure(&id, Some(7), description), expected);
+        }
+        assert_eq!(
+            failure(&id, None, "disk full"),
+            "[i1] Operation failed: disk full"
+        );
     }
 }
