@@ -86,10 +86,10 @@ pub(crate) enum Outlook {
 const NOBODY_READS: &str = "nothing was changed: standard error is no terminal, so that you cannot be asked whether you mean it; say --yes";
 
 impl Fleet {
-    /// Says how it will be done, as the Go program spells it.
+    /// Logs the settings of the deletion.
     pub(crate) fn say_configuration(&self) {
         self.say(&format!(
-            "Deleter Configuration: polling_intial_offset: {}, polling_interval: {}.",
+            "Deleter Configuration: polling_initial_offset: {}, polling_interval: {}.",
             self.config.polling_initial_offset.as_secs(),
             self.config.polling_interval.as_secs()
         ));

@@ -19,7 +19,7 @@ async fn every_instance_of_the_offering_is_deleted() {
         let texts = run.texts();
         assert_eq!(
             texts[0],
-            "Deleter Configuration: polling_intial_offset: 0, polling_interval: 0."
+            "Deleter Configuration: polling_initial_offset: 0, polling_interval: 0."
         );
         for guid in &guids {
             let steps = [

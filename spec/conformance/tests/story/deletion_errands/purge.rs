@@ -18,7 +18,7 @@ async fn access_is_closed_before_the_first_deletion_and_the_broker_goes_last() {
         let steps = [
             "Disabling service access for all plans".to_owned(),
             "Deleting all service instances".to_owned(),
-            "Deleter Configuration: polling_intial_offset: 0, polling_interval: 0.".to_owned(),
+            "Deleter Configuration: polling_initial_offset: 0, polling_interval: 0.".to_owned(),
             format!("Result: deleted service instance {guid}"),
             "Deregistering service brokers".to_owned(),
             "FINISHED PURGE INSTANCES AND DEREGISTER BROKER".to_owned(),
