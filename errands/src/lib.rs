@@ -15,6 +15,7 @@
 //! | [`cloud_controller`] | the Cloud Controller, as errands reach it |
 //! | [`report`] | what became of each instance, for people and programs |
 //! | [`progress`], [`talk`] | what is said meanwhile |
+//! | [`signals`] | what a signal means to a running errand |
 //! | [`surroundings`], [`exit`] | what an errand is given, and what it leaves |
 
 pub mod broker_api;
@@ -34,6 +35,7 @@ pub mod progress;
 pub mod purge;
 pub mod register;
 pub mod report;
+pub mod signals;
 pub mod surroundings;
 pub mod talk;
 mod trust;

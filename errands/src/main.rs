@@ -1,8 +1,12 @@
 //! One program for all errands: understand the command line, run the errand until it has ended or is told to stop.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Instant};
 
-use odb_errand::{ExitStatus, Screen, Surroundings, Talk, command_line::CommandLine};
+use odb_errand::{
+    ExitStatus, Screen, Surroundings, Talk,
+    command_line::CommandLine,
+    signals::{Reaction, Signal, Signals},
+};
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -28,22 +32,25 @@ fn main() -> ExitCode {
     status.into()
 }
 
-/// The first signal asks the errand to stop, the second one does not wait for it.
 async fn run(call: CommandLine, talk: &Talk) -> anyhow::Result<ExitStatus> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let surroundings = Surroundings::new(talk.clone(), CancellationToken::new());
+    let surroundings = Surroundings::new(talk.clone(), call.form, CancellationToken::new());
+    let mut signals = Signals::default();
     let mut errand = Box::pin(call.errand.run(&surroundings));
     loop {
-        tokio::select! {
+        let signal = tokio::select! {
             status = &mut errand => return status,
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = terminate.recv() => Signal::Terminate,
+            _ = interrupt.recv() => Signal::Interrupt,
+        };
+        match signals.receive(signal, Instant::now()) {
+            Reaction::Stop => {
+                talk.say("Interrupted: finishing the current step; press Ctrl-C again to abort");
+                surroundings.stopping.cancel();
+            }
+            Reaction::Abort => anyhow::bail!("Aborted by a second signal"),
+            Reaction::Ignore => {}
         }
-        if surroundings.stopping.is_cancelled() {
-            anyhow::bail!("stopped at once by a second signal");
-        }
-        talk.say("told to stop: ending in good order; a second signal ends it at once");
-        surroundings.stopping.cancel();
     }
 }

@@ -7,13 +7,15 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::Talk;
+use crate::{Talk, command_line::Form};
 
 /// What an errand is given by its process.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// What is said to people, on stderr.
     pub talk: Talk,
+    /// How the program was called.
+    pub form: Form,
     /// Cancelled by a signal. An errand that would leave something half-done listens to it and ends in good order.
     pub stopping: CancellationToken,
 }
@@ -25,8 +27,12 @@ pub struct Stopped;
 
 impl Surroundings {
     /// Puts them together.
-    pub fn new(talk: Talk, stopping: CancellationToken) -> Self {
-        Self { talk, stopping }
+    pub fn new(talk: Talk, form: Form, stopping: CancellationToken) -> Self {
+        Self {
+            talk,
+            form,
+            stopping,
+        }
     }
 
     /// Does something that may be broken off at any time.

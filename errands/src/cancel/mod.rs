@@ -51,7 +51,7 @@ impl CancelOperation {
     pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
         let talk = &surroundings.talk;
         let file = self.config.as_deref();
-        let config = load(file, &FILE_TEXTS, BrokerOnly::load, talk)?;
+        let config = load(file, &FILE_TEXTS, BrokerOnly::load, surroundings)?;
         let timeout = Some(BrokerApi::USUAL_TIMEOUT);
         let broker = BrokerApi::connect(&config.broker_api, timeout, talk)?;
         let work = self.cancel(surroundings, &broker);

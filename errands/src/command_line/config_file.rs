@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use on_demand_broker::config::{InvalidConfig, LoadError, errands::LoadedFile};
 
-use crate::Talk;
+use super::Form;
+use crate::{Surroundings, Talk};
 
 /// What an errand of the Go release says when something is wrong with its file (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +28,17 @@ pub fn load<T>(
     file: Option<&Path>,
     texts: &ConfigTexts,
     read: fn(&Path) -> Result<LoadedFile<T>, LoadError>,
-    talk: &Talk,
+    surroundings: &Surroundings,
 ) -> anyhow::Result<T> {
+    let talk = &surroundings.talk;
     let given = file.filter(|file| !file.as_os_str().is_empty());
-    let file = match (given, texts.missing) {
-        (Some(file), _) => file.to_owned(),
-        (None, Some(text)) => bail!("{text}"),
-        (None, None) => PathBuf::new(),
+    let file = match (given, surroundings.form, texts.missing) {
+        (Some(file), ..) => file.to_owned(),
+        (None, Form::Own, _) => {
+            bail!("Missing flag --config: give the errand's configuration file")
+        }
+        (None, Form::Go, Some(text)) => bail!("{text}"),
+        (None, Form::Go, None) => PathBuf::new(),
     };
     match read(&file) {
         Ok(loaded) => {

@@ -6,7 +6,7 @@
 //! | `duration` | how long something may take |
 //! | `config_file` | the file that most errands are given |
 //!
-//! The exit status is 2 when the command line means nothing.
+//! A usage error ends the program with exit status 2.
 
 mod config_file;
 mod duration;
@@ -96,6 +96,8 @@ impl Errand {
 pub struct CommandLine {
     /// The errand's name, under which it speaks.
     pub program: String,
+    /// How the program was called.
+    pub form: Form,
     /// The errand with its flags.
     pub errand: Errand,
 }
@@ -114,9 +116,9 @@ struct Program {
     errand: Errand,
 }
 
-/// How the program was called.
+/// How the program was called: errors name the flags of that form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     /// `odb-errand NAME`.
     Own,
     /// By the errand's name, as the Go programs are.
@@ -127,7 +129,7 @@ impl CommandLine {
     /// Understands the command line, or says what is wrong with it and ends the process.
     pub fn parse_or_exit(arguments: impl Iterator<Item = OsString>) -> Self {
         let (form, words) = Form::of(arguments.collect());
-        Self::parse(&words).unwrap_or_else(|error| {
+        Self::parse(form, &words).unwrap_or_else(|error| {
             let is_help = error.kind() == ErrorKind::DisplayHelp;
             // Nothing can be done about a closed stream.
             let _ = if is_help && form == Form::Go {
@@ -142,11 +144,15 @@ impl CommandLine {
         })
     }
 
-    fn parse(words: &[OsString]) -> Result<Self, clap::Error> {
+    fn parse(form: Form, words: &[OsString]) -> Result<Self, clap::Error> {
         let matches = Program::command().try_get_matches_from(words)?;
         let program = matches.subcommand_name().unwrap_or_default().to_owned();
         let errand = Errand::from_arg_matches(&matches)?;
-        Ok(Self { program, errand })
+        Ok(Self {
+            program,
+            form,
+            errand,
+        })
     }
 }
 

@@ -7,16 +7,16 @@ fn words(words: &[&str]) -> Vec<OsString> {
 }
 
 fn understood(line: &[&str]) -> Result<CommandLine, clap::Error> {
-    let (_, words) = Form::of(words(line));
-    CommandLine::parse(&words)
+    let (form, words) = Form::of(words(line));
+    CommandLine::parse(form, &words)
 }
 
 /// How a line of flags of `collect-service-metrics` is understood; what differs from the first line is told.
 fn all_mean_the_same(lines: &[&[&str]]) {
-    let expected = format!("{:?}", understood(lines[0]).unwrap());
+    let expected = format!("{:?}", understood(lines[0]).unwrap().errand);
     for line in lines {
         assert_eq!(
-            format!("{:?}", understood(line).unwrap()),
+            format!("{:?}", understood(line).unwrap().errand),
             expected,
             "{line:?}"
         );

@@ -58,13 +58,13 @@ impl DeleteAllServiceInstances {
     /// Runs the errand.
     pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
         let file = self.config.as_deref();
-        let config = load(file, &FILE_TEXTS, Deletion::load, &surroundings.talk)?;
+        let config = load(file, &FILE_TEXTS, Deletion::load, surroundings)?;
         let controller = cloud_controller::connect(&config.cloud_foundry, &surroundings.talk)?;
         let fleet = Fleet {
             errand: "delete-all-service-instances",
             controller,
+            broker_name: self.broker_name.or_else(|| config.broker_name.clone()),
             config,
-            broker_name: self.broker_name,
             selection: self.selection,
             how: self.how,
             late_comers: LateComers::Counted,

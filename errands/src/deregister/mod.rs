@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::Path, time::Duration};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use odb_platform::{
     cloud_controller::{BrokerGuid, CfBroker, CloudController, CloudControllerError, OfferedPlan},
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use crate::{
     ExitStatus, Surroundings, Talk, cloud_controller,
-    command_line::{ConfigTexts, load},
+    command_line::{ConfigTexts, Form, load},
 };
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
@@ -42,7 +42,7 @@ pub struct DeregisterBroker {
     /// The errand's configuration file.
     #[arg(long, alias = "configFilePath", value_name = "FILE")]
     config: Option<OsString>,
-    /// The broker's name in the platform.
+    /// The broker's name in the platform; `broker_name` of the configuration file unless it is given.
     #[arg(long, alias = "brokerName", value_name = "NAME")]
     broker_name: Option<String>,
 }
@@ -51,21 +51,55 @@ impl DeregisterBroker {
     /// Runs it to its end. It may be broken off anywhere.
     pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
         let talk = &surroundings.talk;
-        let Some(name) = self.broker_name.filter(|name| !name.is_empty()) else {
-            bail!("Missing argument -brokerName");
-        };
+        let file_is_given = self.config.as_ref().is_some_and(|file| !file.is_empty());
+        let flag = broker_name_flag(self.broker_name, file_is_given, surroundings.form)?;
         let config = load(
             self.config.as_deref().map(Path::new),
             &FILE_TEXTS,
             errands::DeregisterBroker::load,
-            talk,
+            surroundings,
         )?;
+        let name = broker_name(flag, config.broker_name.as_deref(), surroundings.form)?;
         let cloud_controller = cloud_controller::connect(&config.cloud_foundry, talk)?;
         surroundings
             .unless_stopped(deregister(&cloud_controller, &name, talk))
             .await??;
         talk.say("FINISHED DEREGISTER BROKER");
         Ok(ExitStatus::Success)
+    }
+}
+
+/// The flag's value. Without a file the name can come from nowhere else, which is reported first, as the Go errands do.
+pub(crate) fn broker_name_flag(
+    flag: Option<String>,
+    file_is_given: bool,
+    form: Form,
+) -> anyhow::Result<Option<String>> {
+    let flag = flag.filter(|name| !name.is_empty());
+    if flag.is_none() && !file_is_given {
+        bail!(missing_broker_name(form));
+    }
+    Ok(flag)
+}
+
+/// The broker's name: the flag's, else the configuration file's.
+pub(crate) fn broker_name(
+    flag: Option<String>,
+    configured: Option<&str>,
+    form: Form,
+) -> anyhow::Result<String> {
+    let configured = configured.filter(|name| !name.is_empty());
+    flag.or_else(|| configured.map(str::to_owned))
+        .ok_or_else(|| anyhow!(missing_broker_name(form)))
+}
+
+fn missing_broker_name(form: Form) -> &'static str {
+    match form {
+        Form::Go => "Missing argument -brokerName",
+        Form::Own => {
+            "Missing flag --broker-name: give the broker's name in the platform, here or as `broker_name` in the \
+             configuration file"
+        }
     }
 }
 

@@ -106,7 +106,7 @@ async fn operate(
         flags.config.as_deref(),
         &FILE_TEXTS,
         FleetFile::load,
-        &surroundings.talk,
+        surroundings,
     )
     .and_then(|file| FleetRun::new(operation, file, flags, surroundings));
     match begun {

@@ -106,7 +106,7 @@ impl CollectServiceMetrics {
     fn broker(self, surroundings: &Surroundings) -> anyhow::Result<errands::BrokerApi> {
         let Some(url) = self.broker_url.filter(|_| self.config.is_none()) else {
             let file = self.config.as_deref();
-            let loaded = load(file, &FILE_TEXTS, BrokerOnly::load, &surroundings.talk)?;
+            let loaded = load(file, &FILE_TEXTS, BrokerOnly::load, surroundings)?;
             return Ok(loaded.broker_api);
         };
         Ok(errands::BrokerApi {

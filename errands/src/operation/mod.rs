@@ -78,7 +78,12 @@ impl ShowOperation {
     /// Runs the errand.
     pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
         let talk = &surroundings.talk;
-        let config = load(self.config.as_deref(), &FILE_TEXTS, BrokerOnly::load, talk)?;
+        let config = load(
+            self.config.as_deref(),
+            &FILE_TEXTS,
+            BrokerOnly::load,
+            surroundings,
+        )?;
         let timeout = Some(BrokerApi::USUAL_TIMEOUT);
         let broker = BrokerApi::connect(&config.broker_api, timeout, talk)?;
         surroundings

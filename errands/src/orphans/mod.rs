@@ -106,7 +106,7 @@ impl OrphanDeployments {
     pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
         let talk = &surroundings.talk;
         let file = self.config.as_deref();
-        let config = load(file, &FILE_TEXTS, BrokerOnly::load, talk)?;
+        let config = load(file, &FILE_TEXTS, BrokerOnly::load, surroundings)?;
         let timeout = Some(BrokerApi::USUAL_TIMEOUT);
         let broker = BrokerApi::connect(&config.broker_api, timeout, talk).context(NOT_LISTED)?;
         if self.delete {

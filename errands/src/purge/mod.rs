@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Mutex, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use odb_platform::{
     cloud_controller::{CloudController, PlanVisibility, WantedVisibility},
@@ -15,7 +15,7 @@ use crate::{
     ExitStatus, Surroundings, Talk, cloud_controller,
     command_line::{ConfigTexts, load},
     delete_all::{Fleet, How, LateComers, Outlook, Plan, Selection},
-    deregister::deregister,
+    deregister::{broker_name, broker_name_flag, deregister},
 };
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
@@ -40,7 +40,7 @@ pub struct DeleteAllAndDeregister {
     /// The errand's configuration file.
     #[arg(long, alias = "configFilePath", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The broker's name in the platform.
+    /// The broker's name in the platform; `broker_name` of the configuration file unless it is given.
     #[arg(long, alias = "brokerName", value_name = "NAME")]
     broker_name: Option<String>,
     #[command(flatten)]
@@ -51,11 +51,11 @@ impl DeleteAllAndDeregister {
     /// Runs the errand.
     pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
         let talk = &surroundings.talk;
-        let Some(name) = self.broker_name.filter(|name| !name.is_empty()) else {
-            bail!("Missing argument -brokerName");
-        };
         let file = self.config.as_deref();
-        let config = load(file, &FILE_TEXTS, Deletion::load, talk)?;
+        let file_is_given = file.is_some_and(|file| !file.as_os_str().is_empty());
+        let flag = broker_name_flag(self.broker_name, file_is_given, surroundings.form)?;
+        let config = load(file, &FILE_TEXTS, Deletion::load, surroundings)?;
+        let name = broker_name(flag, config.broker_name.as_deref(), surroundings.form)?;
         let controller =
             cloud_controller::connect(&config.cloud_foundry, talk).context("Purger Failed")?;
         let fleet = Fleet {

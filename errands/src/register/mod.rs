@@ -67,7 +67,7 @@ impl RegisterBroker {
             self.config.as_deref().map(Path::new),
             &FILE_TEXTS,
             errands::RegisterBroker::load,
-            talk,
+            surroundings,
         )?;
         let cloud_controller = cloud_controller::connect(&config.cloud_foundry, talk)?;
         let patience = Duration::from_secs(self.wait_for_broker);

@@ -13,6 +13,8 @@ use crate::{
 pub struct Deletion {
     /// The Cloud Controller.
     pub cloud_foundry: CloudFoundryAccess,
+    /// The broker's name in the Cloud Controller, unless a flag gives it.
+    pub broker_name: Option<String>,
     /// Whose instances are deleted.
     pub offering: OfferingId,
     /// Between two looks at a deletion.
@@ -40,6 +42,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<Deletion> {
     let catalog = root.section("service_catalog");
     let offering = catalog.required_text("id", "the offering's id in the broker's catalog");
     catalog.remark_unknown_keys();
+    let broker_name = root.text("broker_name").map(|name| name.value);
     let seconds = |key| {
         root.number_within(key, " seconds")
             .map(Option::unwrap_or_default)
@@ -50,6 +53,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<Deletion> {
     let give_up_after = root.number_within("give_up_after", " seconds");
     Some(Deletion {
         cloud_foundry: cloud_foundry?,
+        broker_name,
         offering: offering?.value.into(),
         polling_interval: Duration::from_secs(polling_interval.ok()?),
         polling_initial_offset: Duration::from_secs(polling_initial_offset.ok()?),

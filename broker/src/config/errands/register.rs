@@ -60,6 +60,8 @@ pub enum PlanAccess {
 pub struct DeregisterBroker {
     /// The Cloud Controller.
     pub cloud_foundry: CloudFoundryAccess,
+    /// The broker's name in the Cloud Controller, unless a flag gives it.
+    pub broker_name: Option<String>,
 }
 
 impl RegisterBroker {
@@ -75,6 +77,7 @@ impl DeregisterBroker {
         load(file, &DEREGISTER_BROKER, |root| {
             Some(Self {
                 cloud_foundry: shared::required_cloud_foundry(root)?,
+                broker_name: root.text("broker_name").map(|name| name.value),
             })
         })
     }

@@ -83,12 +83,20 @@ const PLAN: Keys = Keys::only(&[
 ]);
 
 /// `deregister-broker`.
-pub(in crate::config) const DEREGISTER_BROKER: Keys = file_with(&[CF.required(), VERIFICATION]);
+pub(in crate::config) const DEREGISTER_BROKER: Keys =
+    file_with(&[CF.required(), VERIFICATION, BROKER_NAME]);
+
+const BROKER_NAME: Key = Key::text(
+    "broker_name",
+    "The broker's name in the Cloud Controller. The flag `--broker-name` wins.",
+)
+.of_our_own();
 
 /// `delete-all-service-instances`, and the same with `-and-deregister-broker`.
 pub(in crate::config) const DELETION: Keys = file_with(&[
     CF.required(),
     VERIFICATION,
+    BROKER_NAME,
     Key::section("service_catalog", &OFFERING, "What is deleted.").required(),
     Key::number(
         "polling_interval",

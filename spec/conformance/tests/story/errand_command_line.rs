@@ -168,10 +168,41 @@ async fn a_broker_to_be_forgotten_has_to_be_named_before_anything_else() {
         "deregister-broker",
         "delete-all-service-instances-and-deregister-broker",
     ] {
-        for flags in [&[][..], &["-configFilePath", "/nowhere.yml"]] {
+        let file = folder.path().join("nameless.yml");
+        let text = "cf: {url: 'https://api.example.com', uaa: {url: 'https://uaa.example.com', authentication: \
+                    {client_credentials: {client_id: c, secret: s}}}}\nservice_catalog: {id: x}\n";
+        std::fs::write(&file, text).unwrap();
+        for flags in [&[][..], &["-configFilePath", &file.display().to_string()]] {
             let run = called(folder.path(), name, flags).await.expect_status(1);
             assert_eq!(run.last_text(), "Missing argument -brokerName");
         }
+        let run = Errand::alone(folder.path(), name)
+            .run()
+            .await
+            .expect_status(1);
+        assert!(
+            run.last_text().starts_with("Missing flag --broker-name: "),
+            "{}",
+            run.talk
+        );
+    }
+}
+
+/// Our own form names our own flags.
+#[tokio::test]
+async fn a_file_that_is_not_given_is_asked_for_by_the_flag_of_the_form_in_use() {
+    let folder = folder();
+    for name in [
+        "register-broker",
+        "deregister-broker",
+        "upgrade-all-service-instances",
+        "delete-all-service-instances",
+        "orphan-deployments",
+    ] {
+        let errand = Errand::alone(folder.path(), name).with(beside_its_file(name));
+        let run = errand.run().await.expect_status(1);
+        let text = "Missing flag --config: give the errand's configuration file";
+        assert_eq!(run.last_text(), text, "{name}");
     }
 }
 

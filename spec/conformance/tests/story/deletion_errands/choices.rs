@@ -51,7 +51,6 @@ async fn a_file_that_is_not_given_or_of_no_use_is_told_of_in_the_go_programs_wor
     }
     for (arguments, text) in [
         (&[] as &[&str], "Missing argument -brokerName"),
-        (&["-configFilePath", &bad], "Missing argument -brokerName"),
         (
             &["-brokerName", "redis-broker"],
             "Missing argument -configFilePath",

@@ -147,7 +147,7 @@ async fn a_second_signal_does_not_wait_for_the_answer_to_a_request() {
         let mut errand = held_at(&stage, "DELETE", &era.path(&guid), 0).await;
 
         errand.terminate();
-        says(&errand, "told to stop").await;
+        says(&errand, "finishing the current step").await;
         errand.interrupt();
 
         let run = errand.ended().await.expect_status(1);

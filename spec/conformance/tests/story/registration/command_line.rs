@@ -22,11 +22,14 @@ async fn what_is_missing_is_told_in_the_words_of_the_go_programs() {
         let run = register(&foundation, arguments).await.expect_status(1);
         assert_eq!(run.last_text(), "-configPath must be given as argument");
     }
-    // The name is looked at first.
-    for arguments in [&[][..], &["-configFilePath", "/nowhere.yml"]] {
-        let run = deregister(&foundation, arguments).await.expect_status(1);
-        assert_eq!(run.last_text(), "Missing argument -brokerName");
-    }
+    // The file may hold the name: one that cannot be read is reported first.
+    let run = deregister(&foundation, &[]).await.expect_status(1);
+    assert_eq!(run.last_text(), "Missing argument -brokerName");
+    let run = deregister(&foundation, &["-configFilePath", "/nowhere.yml"]).await;
+    assert_eq!(
+        run.expect_status(1).last_text(),
+        "Error reading config file: open /nowhere.yml: no such file or directory"
+    );
     let run = deregister(&foundation, &["-brokerName", "redis"]).await;
     assert_eq!(
         run.expect_status(1).last_text(),

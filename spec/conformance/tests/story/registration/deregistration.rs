@@ -48,6 +48,27 @@ async fn a_broker_that_is_not_there_is_forgotten_already() {
 }
 
 #[tokio::test]
+async fn the_configuration_file_may_name_the_broker() {
+    let scene = Scene::of(Era::V3).await;
+    let configuration = scene.configuration();
+    scene.succeed(&configuration).await;
+    let file = scene.foundation.folder().join("whole.yml");
+    configuration.write_whole(&file);
+
+    let errand = Errand::new(&scene.foundation, "deregister-broker");
+    let run = errand
+        .with(&["--config", &file.display().to_string()])
+        .run()
+        .await;
+
+    assert_eq!(
+        run.expect_status(0).last_text(),
+        "FINISHED DEREGISTER BROKER"
+    );
+    assert!(scene.service_brokers().await.is_empty());
+}
+
+#[tokio::test]
 async fn a_broker_in_use_stays_and_the_errand_says_how_many_use_it() {
     for era in ERAS {
         let scene = Scene::of(era).await;
