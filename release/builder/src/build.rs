@@ -10,7 +10,9 @@ use crate::{
     contents::{Contents, ContentsError, Mode},
     digest::Digest,
     release_folder::{FolderError, Part, ReleaseFolder},
-    release_manifest::{LicenseEntry, ManifestError, PackageEntry, ReleaseManifest, ResourceEntry},
+    release_manifest::{
+        JobEntry, LicenseEntry, ManifestError, PackageEntry, ReleaseManifest, ResourceEntry,
+    },
     version::{InvalidVersion, ReleaseVersion},
 };
 
@@ -96,7 +98,7 @@ pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<Pat
     let (commit_hash, uncommitted_changes) = options.origin.as_members();
     let fingerprints = jobs
         .iter()
-        .map(|job| &job.fingerprint)
+        .map(|job| &job.part.fingerprint)
         .chain(packages.iter().map(|package| &package.part.fingerprint));
     let version = options
         .version
@@ -105,8 +107,10 @@ pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<Pat
 
     let mut release = Contents::default();
     for job in &jobs {
-        let entry = pack(job, "jobs", &mut release)?;
-        manifest.jobs.push(entry);
+        manifest.jobs.push(JobEntry {
+            resource: pack(&job.part, "jobs", &mut release)?,
+            packages: job.packages.clone(),
+        });
     }
     for package in &packages {
         manifest.packages.push(PackageEntry {

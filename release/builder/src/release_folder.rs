@@ -21,7 +21,7 @@ pub struct ReleaseFolder {
     /// The name of the release.
     pub name: String,
     /// The jobs, by name.
-    pub jobs: Vec<Part>,
+    pub jobs: Vec<JobPart>,
     /// The packages, by name.
     pub packages: Vec<PackagePart>,
     /// The licence, where there is one.
@@ -37,6 +37,15 @@ pub struct Part {
     pub contents: Contents,
     /// What names it by its content.
     pub fingerprint: String,
+}
+
+/// A job before it is packed.
+#[derive(Debug)]
+pub struct JobPart {
+    /// Its files.
+    pub part: Part,
+    /// The packages that come to each VM with it.
+    pub packages: Vec<String>,
 }
 
 /// A package before it is packed.
@@ -121,14 +130,14 @@ fn read_name(folder: &Path) -> Result<String, FolderError> {
     read_yaml::<FinalConfiguration>(&folder.join("config/final.yml")).map(|read| read.name)
 }
 
-fn read_jobs(folder: &Path) -> Result<Vec<Part>, FolderError> {
+fn read_jobs(folder: &Path) -> Result<Vec<JobPart>, FolderError> {
     subfolders(&folder.join("jobs"))?
         .into_iter()
         .map(|job| read_job(&job))
         .collect()
 }
 
-fn read_job(folder: &Path) -> Result<Part, FolderError> {
+fn read_job(folder: &Path) -> Result<JobPart, FolderError> {
     let path = folder.join("spec");
     let specification: JobSpecification = read_yaml(&path)?;
     check_name(folder, &path, &specification.name)?;
@@ -140,10 +149,13 @@ fn read_job(folder: &Path) -> Result<Part, FolderError> {
         contents.add_file(&name, &folder.join(&name))?;
     }
     let fingerprint = fingerprint(&contents, Subject::Job)?;
-    Ok(Part {
-        name: specification.name,
-        contents,
-        fingerprint,
+    Ok(JobPart {
+        part: Part {
+            name: specification.name,
+            contents,
+            fingerprint,
+        },
+        packages: specification.packages,
     })
 }
 

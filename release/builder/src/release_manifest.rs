@@ -1,7 +1,7 @@
 //! `release.MF`, the list of what a release holds.
 //!
-//! Members as `bosh create-release` writes them and a Director reads them (`update_release.rb` in its sources). Digests are
-//! SHA-256; the member is called `sha1` nevertheless.
+//! Members as `bosh create-release` writes them (`release/manifest/release.go` in its sources) and a Director reads them
+//! (`update_release.rb`). The digest is called `sha1` whatever its algorithm is.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct ReleaseManifest {
     /// Whether it was built from something else than that commit.
     pub uncommitted_changes: bool,
     /// The jobs, by name.
-    pub jobs: Vec<ResourceEntry>,
+    pub jobs: Vec<JobEntry>,
     /// The packages, by name.
     pub packages: Vec<PackageEntry>,
     /// The licence.
@@ -28,6 +28,17 @@ pub struct ReleaseManifest {
 }
 
 /// A job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JobEntry {
+    /// Name, version, fingerprint and digest.
+    #[serde(flatten)]
+    pub resource: ResourceEntry,
+    /// The packages that come to each VM with it; absent in releases of older builders.
+    #[serde(default)]
+    pub packages: Vec<String>,
+}
+
+/// What jobs and packages have in common.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ResourceEntry {
     /// Its name.
@@ -118,16 +129,19 @@ mod tests {
     fn a_fingerprint_that_looks_like_a_number_stays_a_text() -> anyhow::Result<()> {
         let version: ReleaseVersion = "1".parse()?;
         let mut manifest = ReleaseManifest::new("r".into(), &version, "1234567".into(), false);
-        manifest.jobs.push(ResourceEntry {
-            name: "no".into(),
-            version: "12345e12".into(),
-            fingerprint: "12345e12".into(),
-            sha1: Digest::of(b""),
+        manifest.jobs.push(JobEntry {
+            resource: ResourceEntry {
+                name: "no".into(),
+                version: "12345e12".into(),
+                fingerprint: "12345e12".into(),
+                sha1: Digest::of(b""),
+            },
+            packages: vec!["1e3".into()],
         });
         let text = manifest.to_yaml()?;
         let read: serde_json::Value = crate::specification::from_yaml(&text)?;
         assert_eq!(read, serde_json::to_value(&manifest)?);
-        for quoted in ["'1'", "'1234567'", "'12345e12'", "'no'"] {
+        for quoted in ["'1'", "'1234567'", "'12345e12'", "'no'", "'1e3'"] {
             let double = quoted.replace('\'', "\"");
             assert!(text.contains(quoted) || text.contains(&double), "{text}");
         }

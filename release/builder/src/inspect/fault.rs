@@ -51,6 +51,16 @@ pub enum FaultKind {
         /// Its permission bits.
         mode: u32,
     },
+    /// Permissions that keep a Director from reading the file, or that mean something else.
+    #[error(
+        "`{path}` has mode {mode:04o}; its owner must be able to read it, and no special bit may be set"
+    )]
+    ReleaseMode {
+        /// Which file.
+        path: String,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// Something that has to be there.
     #[error("`{0}` is missing")]
     Missing(String),

@@ -133,6 +133,7 @@ impl Inspection {
             .map(|package| package.resource.name.as_str())
             .collect();
         for entry in &manifest.jobs {
+            let entry = &entry.resource;
             let place = Place::Job(entry.name.clone());
             if let Some((files, size)) = self.part(release, "jobs/", entry, &place) {
                 self.check_fingerprint(&place, &files, Subject::Job, &entry.fingerprint);
@@ -152,8 +153,8 @@ impl Inspection {
             }
         }
         dependencies::check(&manifest.packages, &mut self.faults);
-        self.read_license(release, &manifest);
-        self.look_for_unnamed(release, &manifest);
+        let license = self.read_license(release, &manifest);
+        self.look_for_unnamed(release, &manifest, &license);
     }
 
     fn manifest(&mut self, release: &Contents) -> Option<ReleaseManifest> {
@@ -218,7 +219,7 @@ impl Inspection {
             self.add(place.clone(), FaultKind::Missing(path.to_owned()));
             return None;
         };
-        let found = Digest::of(bytes);
+        let found = stated.of_the_same_kind(bytes);
         if &found != stated {
             let kind = FaultKind::Digest {
                 stated: stated.to_string(),
@@ -258,26 +259,36 @@ impl Inspection {
         }
     }
 
-    fn read_license(&mut self, release: &Contents, manifest: &ReleaseManifest) {
-        if let Some(entry) = &manifest.license
-            && let Some((files, _)) =
-                self.archive(release, "license.tgz", &entry.sha1, &Place::License)
-        {
-            self.check_fingerprint(
-                &Place::License,
-                &files,
-                Subject::License,
-                &entry.fingerprint,
-            );
-        }
+    /// The files of the licence, where there is one that can be read.
+    fn read_license(&mut self, release: &Contents, manifest: &ReleaseManifest) -> Contents {
+        let Some(entry) = &manifest.license else {
+            return Contents::default();
+        };
+        let Some((files, _)) = self.archive(release, "license.tgz", &entry.sha1, &Place::License)
+        else {
+            return Contents::default();
+        };
+        self.check_fingerprint(
+            &Place::License,
+            &files,
+            Subject::License,
+            &entry.fingerprint,
+        );
+        files
     }
 
-    /// A Director unpacks everything and uses what `release.MF` names.
-    fn look_for_unnamed(&mut self, release: &Contents, manifest: &ReleaseManifest) {
+    /// A Director unpacks everything and uses what `release.MF` names. The `bosh` command line lays the files of the licence
+    /// beside their archive.
+    fn look_for_unnamed(
+        &mut self,
+        release: &Contents,
+        manifest: &ReleaseManifest,
+        license: &Contents,
+    ) {
         let jobs = manifest
             .jobs
             .iter()
-            .map(|job| format!("jobs/{}.tgz", job.name));
+            .map(|job| format!("jobs/{}.tgz", job.resource.name));
         let packages = manifest
             .packages
             .iter()
@@ -288,7 +299,9 @@ impl Inspection {
             named.insert("license.tgz".to_owned());
         }
         for (path, _) in release.iter() {
-            if !named.contains(path) {
+            let is_of_the_license = unpacked::bytes(license, path)
+                .is_some_and(|bytes| unpacked::bytes(release, path) == Some(bytes));
+            if !named.contains(path) && !is_of_the_license {
                 self.faults.push(Fault {
                     place: Place::Release,
                     kind: FaultKind::Unnamed(path.to_owned()),

@@ -23,11 +23,10 @@ pub(super) fn files(members: Vec<Member>, place: &Place, faults: &mut Vec<Fault>
             }
             (Some(name), MemberKind::File { mode, bytes }) => {
                 files.add_bytes(name, bytes, Mode::of(mode));
-                let mode = mode & 0o7777;
-                if mode == Mode::of(mode).bits() {
-                    continue;
+                match mode_fault(place, shown, mode & 0o7777) {
+                    None => continue,
+                    Some(fault) => fault,
                 }
-                FaultKind::Mode { path: shown, mode }
             }
         };
         faults.push(Fault {
@@ -36,6 +35,16 @@ pub(super) fn files(members: Vec<Member>, place: &Place, faults: &mut Vec<Fault>
         });
     }
     files
+}
+
+/// Only a Director reads the files of the release itself, and the `bosh` command line gives them mode 0600. What is in a job or
+/// package gets to VMs.
+fn mode_fault(place: &Place, path: String, mode: u32) -> Option<FaultKind> {
+    if *place == Place::Release {
+        let is_readable = mode & 0o7000 == 0 && mode & 0o400 != 0;
+        return (!is_readable).then_some(FaultKind::ReleaseMode { path, mode });
+    }
+    (mode != Mode::of(mode).bits()).then_some(FaultKind::Mode { path, mode })
 }
 
 /// The bytes of a file of an archive.

@@ -32,6 +32,17 @@ pub use toolchain::ToolchainFault;
 /// folder without this file.
 const NO_BLOBS: &str = "--- {}\n";
 
+/// What `bosh create-release` writes between its two looks at `git status`, and what is not to be committed. From the top only:
+/// vendored sources may have folders of these names.
+const GIT_IGNORE: &str = "\
+/.blobs
+/.dev_builds
+/blobs
+/config/private.yml
+/dev_releases
+/releases/**/*.tgz
+";
+
 /// What the packages of a release hold.
 #[derive(Clone, Debug)]
 pub enum Kind {
@@ -141,6 +152,7 @@ pub fn stage(project: &Path, kind: &Kind, into: &Path) -> Result<Staged, StageEr
         &into.join("config/final.yml"),
     )?;
     write_file(&into.join("config/blobs.yml"), NO_BLOBS)?;
+    write_file(&into.join(".gitignore"), GIT_IGNORE)?;
     copy_folder(&release.join("jobs"), &into.join("jobs"))?;
     copy_folder(&release.join(packages), &into.join("packages"))?;
     copy_file(&project.join("LICENSE"), &into.join("LICENSE"))?;

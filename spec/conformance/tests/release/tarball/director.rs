@@ -46,6 +46,10 @@ fn a_director_finds_in_it_what_its_manifest_names() {
                 Some(64),
                 "{entry}"
             );
+            if kind == "jobs" {
+                let packages = entry["packages"].as_array();
+                assert!(packages.is_some_and(|names| !names.is_empty()), "{entry}");
+            }
             sums += &sum_line(&entry["sha1"], &format!("{kind}/{name}.tgz"));
         }
     }
@@ -143,7 +147,7 @@ fn newest_glibc(program: &Path) -> (u32, u32) {
         .expect("it needs glibc")
 }
 
-fn yaml_by_ruby(path: &Path) -> Value {
+pub(super) fn yaml_by_ruby(path: &Path) -> Value {
     let program = "require 'yaml'; require 'json'; puts YAML.load_file(ARGV[0]).to_json";
     let text = succeed(Command::new("ruby").args(["-e", program]).arg(path));
     serde_json::from_str(&text).expect("Ruby writes JSON")

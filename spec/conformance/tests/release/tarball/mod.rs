@@ -5,11 +5,13 @@
 //! | `director` | what is in it, by `tar`, `sha256sum`, Ruby's YAML and binutils |
 //! | `versions` | what it is called, and that it is the same each time |
 //! | `faults` | broken tarballs |
+//! | `bosh_cli` | beside the `bosh` command line |
 //! | `sources` | the one that is compiled on a VM |
 //! | `readme` | the commands of `release/README.md` |
 //! | `small` | a release with the least that has all parts |
 //! | `system` | programs that are run |
 
+mod bosh_cli;
 mod director;
 mod faults;
 mod readme;
