@@ -122,6 +122,7 @@ fn only_resolving(toolchain: &Path) -> String {
     format!(
         r#"set -euo pipefail
 [[ $1 == build && $2 == --frozen && $3 == --release && $4 == --bins ]]
+{environment}
 shift 4
 mkdir -p target/release
 while [[ $# -gt 0 ]]; do
@@ -130,6 +131,21 @@ while [[ $# -gt 0 ]]; do
   touch "target/release/$2"
   shift 2
 done"#,
-        cargo = toolchain.join("cargo").display()
+        cargo = toolchain.join("cargo").display(),
+        environment = expected_environment()
     )
+}
+
+/// Conditions on the environment: packages are compiled with the variables that the project is compiled with.
+fn expected_environment() -> String {
+    let path = Path::new(PROJECT).join(".cargo/config.toml");
+    let text = fs::read_to_string(path).expect("it is part of the project");
+    let (_, variables) = text.split_once("[env]\n").expect("it has variables");
+    let conditions: Vec<String> = variables
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(name, value)| format!("[[ ${name} == {value} ]]"))
+        .collect();
+    assert!(!conditions.is_empty(), "the variables are not found");
+    conditions.join("\n")
 }
