@@ -175,9 +175,10 @@ impl Driver {
         let plan = self.operation.plan.as_ref();
         let plan = plan.and_then(|plan| neighbours.offering.plan(plan));
         let plan = plan.map(|plan| plan.name.as_str());
-        let counted = metrics()
-            .operations
-            .follow(self.operation.kind, plan, origin);
+        let counted =
+            metrics()
+                .operations
+                .follow(self.operation.kind, plan, origin, self.operation.began);
         let driven = self.drive().await;
         Box::pin(self.conclude(driven, &counted)).await;
     }

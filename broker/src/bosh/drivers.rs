@@ -429,6 +429,7 @@ mod tests {
             client: ClientRole::None,
             client_in_hand: None,
             begun: Begun::Here,
+            began: Timestamp::now(),
             cancelled_by: None,
         }
     }

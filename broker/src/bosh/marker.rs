@@ -316,7 +316,10 @@ impl Marker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bosh::RequestIdentity;
+    use crate::{
+        bosh::{RequestIdentity, operation::Operation},
+        ids::InstanceId,
+    };
 
     fn marker(operation: OperationKind) -> Marker {
         Marker::new(NewMarker {
@@ -428,6 +431,15 @@ mod tests {
         let told = Marker::read(&marker.to_text()).unwrap();
         assert_eq!(told.origin, Origin::Unmarked);
         assert_eq!(told.settled_plan(), None);
+    }
+
+    #[test]
+    fn an_operation_of_an_earlier_process_began_when_its_marker_says() {
+        let mut marker = marker(OperationKind::Upgrade);
+        marker.began = Some(Timestamp::UNIX_EPOCH);
+        let instance = InstanceId::try_from("one".to_owned()).unwrap();
+        let operation = Operation::of_marker(&instance, &marker, None, None);
+        assert_eq!(operation.began, Timestamp::UNIX_EPOCH);
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(super) struct Operation {
     /// without the secret.
     pub(super) client_in_hand: Option<InstanceClient>,
     pub(super) begun: Begun,
+    /// When it began, for metrics; without a record of that, when this process first saw it.
+    pub(super) began: Timestamp,
     /// The request by which an operator has cancelled it: nothing more of it is begun, and what runs is ended.
     pub(super) cancelled_by: Option<RequestId>,
 }
@@ -90,6 +92,7 @@ impl Operation {
             client: marker.client,
             client_in_hand: None,
             begun: Begun::Elsewhere,
+            began: marker.began.unwrap_or_else(Timestamp::now),
             cancelled_by: marker.cancelled_by.clone(),
         }
     }

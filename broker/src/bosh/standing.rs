@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use odb_platform::{
     director::{ContextId, Deployment, Task, TaskFilter, TaskState},
     http::Call,
@@ -190,6 +191,10 @@ impl Instances {
             client: adopted_client(token),
             client_in_hand: None,
             begun: Begun::Elsewhere,
+            began: task
+                .started_at
+                .and_then(|started| Timestamp::try_from(started).ok())
+                .unwrap_or_else(Timestamp::now),
             cancelled_by: None,
         };
         let adopted = self.drivers.take_over(&self.neighbours, operation);

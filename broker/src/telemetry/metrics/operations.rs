@@ -1,7 +1,12 @@
 //! What is done to service instances. The label `plan` is the name of a plan that is offered, else [`OTHER_PLAN`].
 
-use std::time::Instant;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
 
+use jiff::Timestamp;
 use prometheus::{HistogramVec, IntCounterVec, IntGauge, IntGaugeVec};
 
 use super::Maker;
@@ -22,7 +27,12 @@ pub struct OperationMetrics {
     ended: IntCounterVec,
     in_flight: IntGaugeVec,
     duration: HistogramVec,
+    oldest_start: IntGaugeVec,
+    starts: Mutex<HashMap<OperationKind, Starts>>,
 }
+
+/// How many operations in flight began at which second since 1970.
+type Starts = BTreeMap<i64, usize>;
 
 /// Where an operation was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +70,7 @@ pub struct FollowedOperation<'m> {
     plan: String,
     origin: OperationOrigin,
     since: Instant,
+    began: Timestamp,
     in_flight: IntGauge,
 }
 
@@ -87,7 +98,16 @@ impl OperationMetrics {
                 OPERATIONS,
                 &["operation", "plan", "outcome"],
             ),
+            oldest_start: made.gauges(
+                "odb_operations_oldest_start_timestamp_seconds",
+                "When the oldest operation in flight began, in seconds since 1970; 0 if there is none",
+                &["operation"],
+            ),
+            starts: Mutex::default(),
         };
+        for kind in OperationKind::ALL {
+            metrics.oldest_start.with_label_values(&[&kind.to_string()]);
+        }
         metrics.expect(OTHER_PLAN);
         metrics
     }
@@ -104,13 +124,15 @@ impl OperationMetrics {
         }
     }
 
-    /// An operation is followed from now on. `plan` is the name of its plan, where that is known and offered.
+    /// An operation is followed from now on; it began, here or elsewhere, at `began`. `plan` is the name of its plan, where that
+    /// is known and offered.
     #[must_use]
     pub fn follow(
         &self,
         kind: OperationKind,
         plan: Option<&str>,
         origin: OperationOrigin,
+        began: Timestamp,
     ) -> FollowedOperation<'_> {
         let name = kind.to_string();
         let plan = plan.unwrap_or(OTHER_PLAN);
@@ -119,6 +141,9 @@ impl OperationMetrics {
         }
         let in_flight = self.in_flight.with_label_values(&[&name, plan]);
         in_flight.inc();
+        self.change_starts(kind, |starts| {
+            *starts.entry(began.as_second()).or_default() += 1;
+        });
         FollowedOperation {
             metrics: self,
             kind,
@@ -128,8 +153,20 @@ impl OperationMetrics {
                 OperationOrigin::Redirected { since } => since,
                 OperationOrigin::Here | OperationOrigin::Elsewhere => Instant::now(),
             },
+            began,
             in_flight,
         }
+    }
+
+    fn change_starts(&self, kind: OperationKind, change: impl FnOnce(&mut Starts)) {
+        let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_kind = starts.entry(kind).or_default();
+        change(of_kind);
+        let oldest = of_kind.first_key_value().map_or(0, |(second, _)| *second);
+        // Under the lock: a later change must not be overwritten by an earlier one.
+        self.oldest_start
+            .with_label_values(&[&kind.to_string()])
+            .set(oldest);
     }
 }
 
@@ -168,5 +205,56 @@ impl FollowedOperation<'_> {
 impl Drop for FollowedOperation<'_> {
     fn drop(&mut self) {
         self.in_flight.dec();
+        let second = self.began.as_second();
+        self.metrics.change_starts(self.kind, |starts| {
+            if let Some(count) = starts.get_mut(&second) {
+                *count -= 1;
+                if *count == 0 {
+                    starts.remove(&second);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::metrics::Metrics;
+
+    #[test]
+    fn the_start_of_the_oldest_operation_of_each_kind_is_shown_until_it_ends() {
+        let metrics = Metrics::new();
+        let shown = |kind: &str| {
+            let name =
+                format!("odb_operations_oldest_start_timestamp_seconds{{operation=\"{kind}\"}} ");
+            let text = metrics.text();
+            let value = text.lines().find_map(|line| line.strip_prefix(&name));
+            value.map(str::to_owned)
+        };
+        let follow = |kind, second| {
+            let began = Timestamp::from_second(second).expect("it is in range");
+            metrics
+                .operations
+                .follow(kind, None, OperationOrigin::Elsewhere, began)
+        };
+        assert_eq!(shown("upgrade").as_deref(), Some("0"));
+
+        let later = follow(OperationKind::Upgrade, 3000);
+        let oldest = follow(OperationKind::Upgrade, 1000);
+        let as_old = follow(OperationKind::Upgrade, 1000);
+        let create = follow(OperationKind::Create, 2000);
+        assert_eq!(shown("upgrade").as_deref(), Some("1000"));
+        assert_eq!(shown("create").as_deref(), Some("2000"));
+
+        drop(oldest);
+        assert_eq!(shown("upgrade").as_deref(), Some("1000"));
+        drop(as_old);
+        assert_eq!(shown("upgrade").as_deref(), Some("3000"));
+        drop(later);
+        assert_eq!(shown("upgrade").as_deref(), Some("0"));
+        assert_eq!(shown("create").as_deref(), Some("2000"));
+        drop(create);
+        assert_eq!(shown("create").as_deref(), Some("0"));
     }
 }

@@ -1,6 +1,10 @@
 //! `manifests/monitoring/alerts.yml`: rules that can come true, and `docs/operators/monitoring.md`: what to do then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    process::Command,
+};
 
 use odb_adapter_sdk::yaml;
 use serde_json::Value;
@@ -67,6 +71,22 @@ fn every_alert_asks_for_metrics_and_labels_that_there_are_and_says_what_it_means
             "{name}"
         );
     }
+}
+
+/// By Prometheus itself: `alerts_test.yml` has what fires when.
+#[test]
+fn alerts_fire_when_they_say_and_not_before() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/monitoring");
+    let output = Command::new("promtool")
+        .args(["test", "rules", "alerts_test.yml"])
+        .current_dir(folder)
+        .output()
+        .expect("promtool is there: Debian has it in the package `prometheus`");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(output.status.success(), "{said}");
+    // Without files or tests it succeeds as well.
+    assert!(said.contains("SUCCESS"), "{said}");
 }
 
 #[test]
