@@ -7,8 +7,11 @@
 work=""
 # More options of `odb-sandbox up`.
 sandbox_options=()
+# What the foundation has from the beginning.
+foundation_manifest=manifests/sandbox/foundation.yml
 
 build() {
+  [[ -x $(target_folder)/try/on-demand-broker ]] || say "first build: about 5 minutes"
   cargo build --locked --profile try --workspace --bins
   binaries=$(target_folder)/try
 }
@@ -24,7 +27,7 @@ make_work_folder() {
 
 start_foundation() {
   run_in_background "$work/sandbox" "$binaries/odb-sandbox" up \
-    --config manifests/sandbox/foundation.yml --state "$work/foundation" "${sandbox_options[@]}"
+    --config "$foundation_manifest" --state "$work/foundation" "${sandbox_options[@]}"
   wait_until 30 "$work/sandbox" grep -q '^ready ' "$work/sandbox.out"
   say "Cloud Controller $(known .cloud_controller.url), Director $(known .director.url)"
 }

@@ -18,21 +18,14 @@ install_packages() {
   command -v apt-get >/dev/null || fail "this is no Debian: please install $* yourself, and run this again."
   echo "installing $*" >&2
   as_root apt-get -q update
-  [[ " $* " != *" postgresql "* ]] || prepare_postgresql
-  apt_install "$@"
-  [[ " $* " != *" redis-server "* ]] || stop_packaged_redis
-}
-
-apt_install() {
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get -q install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
-}
-
-# The package would make a database cluster and start it. We come for the programs.
-prepare_postgresql() {
-  apt_install postgresql-common
-  as_root sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' \
-    /etc/postgresql-common/createcluster.conf
+  local package
+  for package in "$@"; do
+    case $package in
+      postgresql | prometheus | redis-server) stop_packaged "$package" ;;
+    esac
+  done
 }
 
 missing_packages() {
@@ -51,12 +44,13 @@ has_command() {
   esac
 }
 
-# We come for the program; the service that the package sets up is not ours to leave running.
-stop_packaged_redis() {
+# stop_packaged SERVICE: we come for the programs, and tests start their own. What the package has set up is not ours to leave
+# running.
+stop_packaged() {
   if [[ -d /run/systemd/system ]]; then
-    as_root systemctl disable --now redis-server
-  elif [[ -x /etc/init.d/redis-server ]]; then
-    as_root /etc/init.d/redis-server stop || true
+    as_root systemctl disable --now "$1"
+  elif [[ -x /etc/init.d/$1 ]]; then
+    as_root "/etc/init.d/$1" stop || true
   fi
 }
 
