@@ -13,6 +13,7 @@
 //! | `values` | values that YAML makes something else of, and older forms of properties |
 //! | `scripts` | the scripts of the jobs: clean, free of secrets, and `drain` at work |
 //! | `watching` | what indicators and collectors of metrics read |
+//! | `project_scripts` | the scripts that build, try and test the project |
 //! | `samples` | the manifest of the contract, and the smallest broker |
 
 #![cfg(test)]
@@ -21,6 +22,7 @@ mod documents;
 mod manifests;
 mod migrating;
 mod packaged;
+mod project_scripts;
 mod properties;
 mod refusals;
 mod rendering;
