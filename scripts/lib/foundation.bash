@@ -27,7 +27,7 @@ make_work_folder() {
 
 start_foundation() {
   run_in_background "$work/sandbox" "$binaries/odb-sandbox" up \
-    --config "$foundation_manifest" --state "$work/foundation" "${sandbox_options[@]}"
+    --config "$foundation_manifest" --jobs manifests/sandbox/jobs --state "$work/foundation" "${sandbox_options[@]}"
   wait_until 30 "$work/sandbox" grep -q '^ready ' "$work/sandbox.out"
   say "Cloud Controller $(known .cloud_controller.url), Director $(known .director.url)"
 }
