@@ -51,6 +51,7 @@ impl Script {
             environment: vec!["LISTED".to_owned()],
             form,
             plan_schemas: config::PlanSchemaSupport::Disabled,
+            concurrent_bindings: std::num::NonZeroU32::MIN,
         };
         let environment = [
             ("PATH", std::env::var_os("PATH").unwrap_or_default()),

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    num::NonZeroU32,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -19,7 +20,12 @@ pub struct Adapter {
     pub form: AdapterForm,
     /// Whether it describes the parameters of its plans.
     pub plan_schemas: PlanSchemaSupport,
+    /// How many bindings of one instance it creates and deletes at once.
+    pub concurrent_bindings: NonZeroU32,
 }
+
+/// What adapters can do unless the file says otherwise: bindings of one instance do not depend on each other.
+const CONCURRENT_BINDINGS: NonZeroU32 = NonZeroU32::new(8).expect("8 is not 0");
 
 /// How an adapter takes what it is asked (`broker.use_stdin`, `spec/contracts/adapter-protocol.md` §1.3 and §1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +74,13 @@ pub(super) fn read(
         .into_iter()
         .map(|found| found.value)
         .collect();
+    let concurrent_bindings = section.number_within("concurrent_bindings_per_instance", "");
     section.remark_unknown_keys();
+    let concurrent_bindings = concurrent_bindings
+        .ok()?
+        .and_then(|number| u32::try_from(number).ok())
+        .and_then(NonZeroU32::new)
+        .unwrap_or(CONCURRENT_BINDINGS);
     let path = path?;
     // An adapter is started elsewhere than the broker.
     let Ok(program) = std::path::absolute(&path.value) else {
@@ -84,6 +96,7 @@ pub(super) fn read(
             environment,
             form,
             plan_schemas,
+            concurrent_bindings,
         }),
         Some(why) => section.refuse_value(
             &path,

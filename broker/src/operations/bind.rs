@@ -115,7 +115,11 @@ impl Operations {
 
         let turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .binding(
+                &request.instance,
+                &request.binding,
+                request_context.deadline,
+            )
             .await?;
         let call = request_context.call();
         let order = BindingOrder {

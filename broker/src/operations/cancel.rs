@@ -23,7 +23,7 @@ impl Operations {
     ) -> Result<(), CancelError> {
         let _turn = self
             .locks
-            .acquire(&instance, request_context.deadline)
+            .instance(&instance, request_context.deadline)
             .await?;
         let call = request_context.call();
         let cancelled = self

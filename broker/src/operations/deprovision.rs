@@ -61,7 +61,7 @@ impl Operations {
 
         let _turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .instance(&request.instance, request_context.deadline)
             .await?;
         let order = Order {
             instance: request.instance,

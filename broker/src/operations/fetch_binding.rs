@@ -46,7 +46,11 @@ impl Operations {
         // One that is being made is not there yet.
         let _turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .binding_record(
+                &request.instance,
+                &request.binding,
+                request_context.deadline,
+            )
             .await?;
         let record = secure.find(&request_context.call(), &names).await;
         let record = record.map_err(FetchBindingError::LookUp)?;

@@ -1,110 +1,173 @@
-//! One instance at a time, all instances at once: a lock for each instance id.
+//! Who works on an instance: one operation alone, or some requests about bindings side by side. Instances do not wait for
+//! each other.
+//!
+//! An instance has as many permits as requests about its bindings may run at once. Such a request takes one of them,
+//! everything else takes them all. The semaphore is fair: whoever waits for all permits is not overtaken by those who want
+//! one. Each binding id has a lock of its own besides, which is taken first, so that repeats of one slow request do not use
+//! up the permits of the instance.
 
 use std::{
     collections::HashMap,
+    hash::Hash,
+    num::NonZeroU32,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use odb_platform::http::Deadline;
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::LockTimeout;
 use crate::{
-    ids::InstanceId,
+    ids::{BindingId, InstanceId},
     telemetry::metrics::{Queue, metrics},
 };
 
 /// Locks are swept out when there are more than this.
 const SWEEP_ABOVE: usize = 256;
 
-/// The locks of all instances that somebody works on.
-#[derive(Clone, Debug, Default)]
+/// The locks of all instances and bindings that requests work on.
+#[derive(Clone, Debug)]
 pub(super) struct Locks {
-    held: Arc<Mutex<HashMap<InstanceId, Weak<AsyncMutex<()>>>>>,
+    instances: Semaphores<InstanceId>,
+    bindings: Semaphores<(InstanceId, BindingId)>,
+    /// How many requests about bindings of one instance run at once.
+    concurrent_bindings: NonZeroU32,
+}
+
+/// Holds an instance alone, until it is dropped.
+#[derive(Debug)]
+pub(super) struct InstanceLock {
+    _permits: OwnedSemaphorePermit,
+}
+
+/// Holds a binding alone and its instance together with other bindings, until it is dropped.
+#[derive(Debug)]
+pub(super) struct BindingLock {
+    _instance: OwnedSemaphorePermit,
+    _binding: OwnedSemaphorePermit,
+}
+
+/// Holds the record of a binding alone, whatever happens to its instance.
+#[derive(Debug)]
+pub(super) struct BindingRecordLock {
+    _binding: OwnedSemaphorePermit,
 }
 
 impl Locks {
-    /// Waits for its turn on the instance; first come, first served.
-    pub(super) async fn acquire(
+    pub(super) fn new(concurrent_bindings: NonZeroU32) -> Self {
+        Self {
+            instances: Semaphores::default(),
+            bindings: Semaphores::default(),
+            concurrent_bindings,
+        }
+    }
+
+    /// Waits until nobody else works on the instance.
+    pub(super) async fn instance(
         &self,
         instance: &InstanceId,
         deadline: Deadline,
-    ) -> Result<OwnedMutexGuard<()>, LockTimeout> {
-        let lock = self.lock_of(instance);
-        let _waiting = metrics().queues.wait(Queue::Instance);
-        tokio::time::timeout_at(deadline.instant(), lock.lock_owned())
-            .await
-            .map_err(|_| LockTimeout {
-                instance: instance.clone(),
-            })
+    ) -> Result<InstanceLock, LockTimeout> {
+        let permits = self.instances.acquire(
+            instance.clone(),
+            self.concurrent_bindings,
+            self.concurrent_bindings,
+        );
+        let held = within(deadline, instance, permits).await;
+        held.map(|permits| InstanceLock { _permits: permits })
     }
 
-    fn lock_of(&self, instance: &InstanceId) -> Arc<AsyncMutex<()>> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lock) = held.get(instance).and_then(Weak::upgrade) {
-            return lock;
+    /// Waits until nobody else works on the binding, and few enough on other bindings of the instance.
+    pub(super) async fn binding(
+        &self,
+        instance: &InstanceId,
+        binding: &BindingId,
+        deadline: Deadline,
+    ) -> Result<BindingLock, LockTimeout> {
+        let permits = async {
+            let binding = self.alone(instance, binding).await;
+            let one = NonZeroU32::MIN;
+            let instance = instance.clone();
+            let permit = self
+                .instances
+                .acquire(instance, one, self.concurrent_bindings);
+            BindingLock {
+                _instance: permit.await,
+                _binding: binding,
+            }
+        };
+        within(deadline, instance, permits).await
+    }
+
+    /// Waits until nobody else works on the binding.
+    pub(super) async fn binding_record(
+        &self,
+        instance: &InstanceId,
+        binding: &BindingId,
+        deadline: Deadline,
+    ) -> Result<BindingRecordLock, LockTimeout> {
+        let permit = self.alone(instance, binding);
+        let held = within(deadline, instance, permit).await;
+        held.map(|binding| BindingRecordLock { _binding: binding })
+    }
+
+    async fn alone(&self, instance: &InstanceId, binding: &BindingId) -> OwnedSemaphorePermit {
+        let key = (instance.clone(), binding.clone());
+        let one = NonZeroU32::MIN;
+        self.bindings.acquire(key, one, one).await
+    }
+}
+
+async fn within<T>(
+    deadline: Deadline,
+    instance: &InstanceId,
+    permits: impl Future<Output = T>,
+) -> Result<T, LockTimeout> {
+    let _waiting = metrics().queues.wait(Queue::Instance);
+    tokio::time::timeout_at(deadline.instant(), permits)
+        .await
+        .map_err(|_| LockTimeout {
+            instance: instance.clone(),
+        })
+}
+
+/// A semaphore for each key that is in use.
+#[derive(Clone, Debug)]
+struct Semaphores<Key> {
+    used: Arc<Mutex<HashMap<Key, Weak<Semaphore>>>>,
+}
+
+impl<Key> Default for Semaphores<Key> {
+    fn default() -> Self {
+        Self {
+            used: Arc::default(),
         }
-        if held.len() > SWEEP_ABOVE {
-            held.retain(|_, lock| lock.strong_count() > 0);
+    }
+}
+
+impl<Key: Eq + Hash> Semaphores<Key> {
+    /// Waits for `wanted` of the `all` permits that the key has; first come, first served.
+    async fn acquire(&self, key: Key, wanted: NonZeroU32, all: NonZeroU32) -> OwnedSemaphorePermit {
+        self.of(key, all)
+            .acquire_many_owned(wanted.get())
+            .await
+            .expect("no semaphore here is ever closed")
+    }
+
+    fn of(&self, key: Key, permits: NonZeroU32) -> Arc<Semaphore> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(semaphore) = used.get(&key).and_then(Weak::upgrade) {
+            return semaphore;
         }
-        let lock = Arc::new(AsyncMutex::new(()));
-        held.insert(instance.clone(), Arc::downgrade(&lock));
-        lock
+        if used.len() > SWEEP_ABOVE {
+            used.retain(|_, semaphore| semaphore.strong_count() > 0);
+        }
+        let permits = usize::try_from(permits.get()).unwrap_or(Semaphore::MAX_PERMITS);
+        let semaphore = Arc::new(Semaphore::new(permits));
+        used.insert(key, Arc::downgrade(&semaphore));
+        semaphore
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn id(text: &str) -> InstanceId {
-        InstanceId::try_from(text.to_owned()).unwrap()
-    }
-
-    #[tokio::test]
-    async fn an_instance_is_worked_on_by_one_at_a_time() {
-        let locks = Locks::default();
-        let _first = locks
-            .acquire(&id("a"), Deadline::after(Duration::from_secs(9)))
-            .await
-            .unwrap();
-        let second = locks
-            .acquire(&id("a"), Deadline::after(Duration::ZERO))
-            .await;
-        assert_eq!(second.unwrap_err().instance, id("a"));
-    }
-
-    #[tokio::test]
-    async fn instances_do_not_wait_for_each_other() {
-        let locks = Locks::default();
-        let _first = locks
-            .acquire(&id("a"), Deadline::after(Duration::from_secs(9)))
-            .await
-            .unwrap();
-        assert!(
-            locks
-                .acquire(&id("b"), Deadline::after(Duration::from_secs(9)))
-                .await
-                .is_ok()
-        );
-    }
-
-    #[tokio::test]
-    async fn a_lock_that_was_let_go_can_be_had_again() {
-        let locks = Locks::default();
-        drop(
-            locks
-                .acquire(&id("a"), Deadline::after(Duration::from_secs(9)))
-                .await
-                .unwrap(),
-        );
-        assert!(
-            locks
-                .acquire(&id("a"), Deadline::after(Duration::from_secs(9)))
-                .await
-                .is_ok()
-        );
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@
 //! | `instance_source` | who knows the instances |
 //! | `usage` | telling collectors of telemetry how many instances there are |
 //! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
-//! | `locks` | one instance at a time, all instances at once |
+//! | `locks` | one operation on an instance at a time, several bindings of it, all instances at once |
 
 mod bind;
 mod cancel;
@@ -43,7 +43,7 @@ mod update;
 mod upgrade;
 mod usage;
 
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 use odb_platform::http::{Call, Deadline};
 
@@ -66,7 +66,7 @@ pub use fetch::FetchRequest;
 pub use fetch_binding::{FetchBindingError, FetchBindingRequest};
 pub use instance_source::{
     CloudControllerSource, EntryStream, FilterError, InstanceEntry, InstanceRecord, InstanceSource,
-    InstanceSources, OfferingKnowledge, RecordStanding, Selection, SourceError, WholeList,
+    InstanceSources, OfferingKnowledge, RecordStanding, Selection, SourceError,
 };
 pub use inventory::{InventoryError, InventoryFilter, InventoryStream};
 pub use last_operation::LastOperationRequest;
@@ -108,6 +108,8 @@ pub struct BindingSettings {
     pub secure: Option<SecureBindings>,
     /// Whether backup agents may bind.
     pub backup_agents: BackupAgentBindings,
+    /// How many bindings of one instance are created and deleted at once.
+    pub concurrent_per_instance: NonZeroU32,
 }
 
 /// What every request carries.
@@ -179,7 +181,7 @@ impl Operations {
             backup_agent_bindings: bindings.backup_agents,
             lifecycle,
             timings,
-            locks: Locks::default(),
+            locks: Locks::new(bindings.concurrent_per_instance),
         }
     }
 

@@ -89,7 +89,7 @@ impl Operations {
 
         let _turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .instance(&request.instance, request_context.deadline)
             .await?;
         let identity = json!({
             "service_id": request.service,

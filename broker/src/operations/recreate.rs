@@ -42,7 +42,7 @@ impl Operations {
         self.check_plan(&request.plan)?;
         let _turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .instance(&request.instance, request_context.deadline)
             .await?;
         let order = Order {
             instance: request.instance,

@@ -55,7 +55,11 @@ impl Operations {
         self.check_service(&request.service)?;
         let _turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .binding(
+                &request.instance,
+                &request.binding,
+                request_context.deadline,
+            )
             .await?;
         let call = request_context.call();
         // Ids that CredHub cannot have in a name have never been stored.

@@ -2,12 +2,9 @@
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use odb_platform::http::{Call, Deadline};
-use tokio::{
-    sync::OwnedMutexGuard,
-    time::{sleep, timeout_at},
-};
+use tokio::time::{sleep, timeout_at};
 
-use super::{Operations, secure_bindings::Keeping};
+use super::{Operations, locks::BindingLock, secure_bindings::Keeping};
 use crate::{
     adapter::AdapterFault,
     bosh::{Bindable, BindingOrder, Fault},
@@ -17,8 +14,8 @@ use crate::{
 
 /// A bind that failed after the adapter had made it.
 pub(super) struct HalfMade {
-    /// Nobody else works on the instance meanwhile.
-    pub(super) turn: OwnedMutexGuard<()>,
+    /// No other request works on the binding meanwhile, and no operation on its instance.
+    pub(super) turn: BindingLock,
     pub(super) order: BindingOrder,
     pub(super) instance: Bindable,
     /// Where credentials may be kept already.

@@ -96,7 +96,7 @@ impl Operations {
 
         let _turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .instance(&request.instance, request_context.deadline)
             .await?;
         let call = request_context.call();
         let from = match &request.previous.plan {

@@ -48,7 +48,7 @@ impl Operations {
         object(request.body.fields().get("context"), "context")?;
         let _turn = self
             .locks
-            .acquire(&request.instance, request_context.deadline)
+            .instance(&request.instance, request_context.deadline)
             .await?;
         let order = Order {
             instance: request.instance,

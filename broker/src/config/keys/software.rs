@@ -1,6 +1,6 @@
 //! The keys of the sections `service_adapter` and `service_deployment`.
 
-use super::key::{Key, Keys};
+use super::key::{DefaultValue, Key, Keys};
 
 pub(super) const ADAPTER: Keys = Keys::only(&[
     Key::text("path", "The service adapter's executable.").required(),
@@ -8,6 +8,14 @@ pub(super) const ADAPTER: Keys = Keys::only(&[
         "environment",
         "Names of environment variables that the adapter gets to see beside `PATH`, `HOME`, `TMPDIR`, locale and proxies.",
     )
+    .of_our_own(),
+    Key::number_within(
+        "concurrent_bindings_per_instance",
+        1,
+        1024,
+        "How many bindings of one instance the adapter creates and deletes at once. Give 1 for an adapter that cannot do two at a time.",
+    )
+    .otherwise(DefaultValue::Number(8))
     .of_our_own(),
     Key::texts(
         "mount_paths",

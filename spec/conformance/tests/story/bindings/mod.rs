@@ -9,12 +9,14 @@
 //! | `taken_back` | something fails half-way |
 //! | `fetching` | the platform asks what a binding is |
 //! | `sharing` | the instance is taken away from another space |
+//! | `side_by_side` | many bindings of one instance are asked for at once |
 
 mod answers;
 mod fetching;
 mod repeats;
 mod secure;
 mod sharing;
+mod side_by_side;
 mod taken_back;
 
 use std::fs;

@@ -1,0 +1,308 @@
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    pin::Pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use proptest::prelude::*;
+use tokio::runtime;
+
+use super::*;
+
+const BINDINGS: u8 = 4;
+const INSTANCES: u8 = 2;
+
+fn locks(concurrent_bindings: u32) -> Locks {
+    Locks::new(NonZeroU32::new(concurrent_bindings).unwrap())
+}
+
+fn instance(number: u8) -> InstanceId {
+    InstanceId::try_from(format!("instance-{number}")).unwrap()
+}
+
+fn binding(number: u8) -> BindingId {
+    BindingId::try_from(format!("binding-{number}")).unwrap()
+}
+
+fn later() -> Deadline {
+    Deadline::after(Duration::from_hours(1))
+}
+
+fn now() -> Deadline {
+    Deadline::after(Duration::ZERO)
+}
+
+/// What a request wants to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wish {
+    Instance(u8),
+    Binding(u8, u8),
+    Record(u8, u8),
+}
+
+impl Wish {
+    fn binding(self) -> Option<(u8, u8)> {
+        match self {
+            Self::Instance(_) => None,
+            Self::Binding(instance, binding) | Self::Record(instance, binding) => {
+                Some((instance, binding))
+            }
+        }
+    }
+
+    /// The instance, and how many of its permits.
+    fn share(self, all: u32) -> Option<(u8, u32)> {
+        match self {
+            Self::Instance(instance) => Some((instance, all)),
+            Self::Binding(instance, _) => Some((instance, 1)),
+            Self::Record(..) => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Ask(Wish),
+    /// A request ends, or gives up waiting: the oldest ones have the lowest numbers.
+    Leave(prop::sample::Index),
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let of_binding = (0..INSTANCES, 0..BINDINGS);
+    prop_oneof![
+        1 => (0..INSTANCES).prop_map(|instance| Event::Ask(Wish::Instance(instance))),
+        4 => of_binding.clone().prop_map(|(of, binding)| Event::Ask(Wish::Binding(of, binding))),
+        1 => of_binding.prop_map(|(of, binding)| Event::Ask(Wish::Record(of, binding))),
+        5 => any::<prop::sample::Index>().prop_map(Event::Leave),
+    ]
+}
+
+/// What should happen: queues, first come, first served.
+#[derive(Default)]
+struct Model {
+    all: u32,
+    wishes: BTreeMap<usize, Wish>,
+    /// Who holds a binding's lock, and behind it who waits for it.
+    bindings: BTreeMap<(u8, u8), VecDeque<usize>>,
+    /// Who holds permits of an instance, or waits for them.
+    shares: BTreeMap<u8, VecDeque<usize>>,
+    /// Who holds all that it asked for.
+    holders: BTreeSet<usize>,
+}
+
+impl Model {
+    fn ask(&mut self, request: usize, wish: Wish) {
+        self.wishes.insert(request, wish);
+        match wish.binding() {
+            Some(key) => {
+                let queue = self.bindings.entry(key).or_default();
+                queue.push_back(request);
+                if queue.len() == 1 {
+                    self.queue_at_instance(request);
+                }
+            }
+            None => self.queue_at_instance(request),
+        }
+        self.grant();
+    }
+
+    fn leave(&mut self, request: usize) {
+        let wish = self.wishes.remove(&request).unwrap();
+        self.holders.remove(&request);
+        for queue in self.shares.values_mut() {
+            queue.retain(|queued| *queued != request);
+        }
+        if let Some(key) = wish.binding() {
+            let queue = self.bindings.get_mut(&key).unwrap();
+            let was_first = queue.front() == Some(&request);
+            queue.retain(|queued| *queued != request);
+            let next = queue.front().copied().filter(|_| was_first);
+            if let Some(next) = next {
+                self.queue_at_instance(next);
+            }
+        }
+        self.grant();
+    }
+
+    fn queue_at_instance(&mut self, request: usize) {
+        match self.wishes[&request].share(self.all) {
+            Some((instance, _)) => self.shares.entry(instance).or_default().push_back(request),
+            None => {
+                self.holders.insert(request);
+            }
+        }
+    }
+
+    fn grant(&mut self) {
+        for queue in self.shares.values() {
+            let mut left = self.all;
+            for request in queue {
+                let (_, wanted) = self.wishes[request].share(self.all).unwrap();
+                if wanted > left {
+                    break;
+                }
+                left -= wanted;
+                self.holders.insert(*request);
+            }
+        }
+    }
+}
+
+type Guard = Box<dyn std::any::Any>;
+
+/// A request: waiting, or holding what it asked for.
+enum Request {
+    Waits(Pin<Box<dyn Future<Output = Guard>>>),
+    Holds { _guard: Guard },
+}
+
+fn ask(locks: &Locks, wish: Wish) -> Request {
+    let locks = locks.clone();
+    Request::Waits(Box::pin(async move {
+        match wish {
+            Wish::Instance(of) => {
+                let held = locks.instance(&instance(of), later()).await;
+                Box::new(held.unwrap()) as Guard
+            }
+            Wish::Binding(of, number) => {
+                let (instance, binding) = (instance(of), binding(number));
+                let held = locks.binding(&instance, &binding, later()).await;
+                Box::new(held.unwrap())
+            }
+            Wish::Record(of, number) => {
+                let (instance, binding) = (instance(of), binding(number));
+                let held = locks.binding_record(&instance, &binding, later()).await;
+                Box::new(held.unwrap())
+            }
+        }
+    }))
+}
+
+/// Lets everybody go on who can. Gives those who hold what they asked for.
+fn settle(requests: &mut BTreeMap<usize, Request>) -> BTreeSet<usize> {
+    let mut context = Context::from_waker(Waker::noop());
+    // Whoever gets on may let another one get on.
+    for _ in 0..=requests.len() {
+        for request in requests.values_mut() {
+            if let Request::Waits(waiting) = request
+                && let Poll::Ready(guard) = waiting.as_mut().poll(&mut context)
+            {
+                *request = Request::Holds { _guard: guard };
+            }
+        }
+    }
+    let holders = requests
+        .iter()
+        .filter(|(_, request)| matches!(request, Request::Holds { .. }));
+    holders.map(|(number, _)| *number).collect()
+}
+
+fn assert_compatible(holders: &BTreeSet<usize>, wishes: &BTreeMap<usize, Wish>, all: u32) {
+    let mut bindings = BTreeSet::new();
+    let mut shares: BTreeMap<u8, u32> = BTreeMap::new();
+    for wish in holders.iter().map(|holder| wishes[holder]) {
+        if let Some(key) = wish.binding() {
+            assert!(bindings.insert(key), "two requests hold binding {key:?}");
+        }
+        if let Some((instance, share)) = wish.share(all) {
+            *shares.entry(instance).or_default() += share;
+        }
+    }
+    for (instance, share) in shares {
+        assert!(share <= all, "instance {instance}: {share} of {all}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn requests_hold_what_their_turn_allows_and_nothing_else(
+        all in 1_u32..5,
+        events in prop::collection::vec(events(), 1..80),
+    ) {
+        let runtime = runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let _entered = runtime.enter();
+        let locks = locks(all);
+        let mut model = Model { all, ..Model::default() };
+        let mut requests = BTreeMap::new();
+        for (number, event) in events.into_iter().enumerate() {
+            match event {
+                Event::Ask(wish) => {
+                    requests.insert(number, ask(&locks, wish));
+                    model.ask(number, wish);
+                }
+                Event::Leave(_) if requests.is_empty() => {}
+                Event::Leave(index) => {
+                    let numbers: Vec<usize> = requests.keys().copied().collect();
+                    let number = *index.get(&numbers);
+                    drop(requests.remove(&number));
+                    model.leave(number);
+                }
+            }
+            let holders = settle(&mut requests);
+            assert_compatible(&holders, &model.wishes, all);
+            prop_assert_eq!(&holders, &model.holders);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operation_holds_its_instance_alone() {
+    let locks = locks(8);
+    let held = locks.instance(&instance(1), later()).await.unwrap();
+    let second = locks.instance(&instance(1), now()).await;
+    assert_eq!(second.unwrap_err().instance, instance(1));
+    let bound = locks.binding(&instance(1), &binding(1), now()).await;
+    assert_eq!(bound.unwrap_err().instance, instance(1));
+    assert!(locks.instance(&instance(2), now()).await.is_ok());
+    drop(held);
+    assert!(locks.instance(&instance(1), now()).await.is_ok());
+}
+
+#[tokio::test]
+async fn bindings_of_an_instance_are_made_side_by_side_up_to_the_limit() {
+    let locks = locks(2);
+    let first = locks.binding(&instance(1), &binding(1), later()).await;
+    let second = locks.binding(&instance(1), &binding(2), now()).await;
+    assert!(second.is_ok());
+    let third = locks.binding(&instance(1), &binding(3), now()).await;
+    assert!(third.is_err());
+    assert!(locks.instance(&instance(1), now()).await.is_err());
+    drop(first);
+    assert!(
+        locks
+            .binding(&instance(1), &binding(3), now())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn a_request_that_gives_up_waiting_is_in_the_way_of_no_other() {
+    let locks = locks(2);
+    let _held = locks.binding(&instance(1), &binding(1), later()).await;
+    // It waits for both permits, and has got one of them.
+    assert!(locks.instance(&instance(1), now()).await.is_err());
+    // It waits for the binding, and holds no permit of the instance.
+    let repeat = locks.binding(&instance(1), &binding(1), now()).await;
+    assert!(repeat.is_err());
+    assert!(
+        locks
+            .binding(&instance(1), &binding(2), now())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn locks_that_nobody_uses_are_forgotten() {
+    let locks = locks(1);
+    let held = locks.instance(&instance(0), later()).await;
+    for number in 0..=SWEEP_ABOVE {
+        let id = InstanceId::try_from(format!("other-{number}")).unwrap();
+        drop(locks.instance(&id, later()).await);
+    }
+    assert!(locks.instances.used.lock().unwrap().len() <= SWEEP_ABOVE);
+    assert!(locks.instance(&instance(0), now()).await.is_err());
+    drop(held);
+}
