@@ -177,6 +177,8 @@ codes! {
     InstanceClient = 4009,
     /// A reference of a manifest means no secret that we can read.
     UnresolvedSecret = 4010,
+    /// The service instances changed faster than they could be counted.
+    UnsteadyCount = 4011,
 
     /// The Director could not deploy or delete what it was asked to.
     TaskFailed = 5001,

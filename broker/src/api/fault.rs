@@ -88,6 +88,8 @@ impl Asking<'_> {
     pub(super) fn count(&self, error: CountError) -> Refusal {
         if error.is_out_of_time() {
             Refusal::out_of_time(error)
+        } else if error.is_unsteady() {
+            Refusal::unsteady_count(error)
         } else {
             self.complain(error.code(), error)
         }

@@ -16,7 +16,7 @@ use crate::{
     code::Code,
     ids::{InvalidId, RequestId},
     offering::InvalidParameters,
-    operations::Cut,
+    operations::{CountError, Cut},
     telemetry::{Chain, redact},
 };
 
@@ -174,6 +174,17 @@ impl Refusal {
         .because(error);
         refusal.retry_after = Some(TRY_AGAIN);
         refusal
+    }
+
+    pub(super) fn unsteady_count(error: CountError) -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            error.code(),
+            "The service instances changed while they were counted, and the order was stopped before anything was changed. Try \
+             again later.",
+        )
+        .for_now()
+        .because(error)
     }
 
     pub(super) fn stopping(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
@@ -358,4 +369,28 @@ pub(super) fn tell_operators(mut response: HttpResponse, request: &RequestId) ->
     body.insert("code".to_owned(), Value::from(code.to_string()));
     body.insert("request_id".to_owned(), Value::from(request.as_str()));
     response.set_body(BoxBody::new(Value::from(body).to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_platform::cloud_controller::CloudControllerError;
+
+    use super::*;
+    use crate::operations::SourceError;
+
+    #[test]
+    fn a_count_that_never_stands_still_is_worth_another_try() {
+        let error = SourceError::CloudController(CloudControllerError::ListChanging {
+            path: "/v3/service_instances".to_owned(),
+            passes: 5,
+        });
+        let error = CountError::Source(error);
+        assert!(error.is_unsteady());
+
+        let response = Refusal::unsteady_count(error).error_response();
+
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        let after = response.headers().get(header::RETRY_AFTER).unwrap();
+        assert_eq!(after, "30");
+    }
 }

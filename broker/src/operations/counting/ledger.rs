@@ -2,7 +2,8 @@
 //! "Quotas"). No I/O, no clock.
 //!
 //! An instance *takes its place* from the moment at which its order is let in until the source has forgotten it or its
-//! creation has failed. Two numbers are told of the places that are taken:
+//! creation has failed. An instance of the source without a marker was let in if the Director has its deployment. Two numbers
+//! are told of the places that are taken:
 //!
 //! - [`Ledger::at_most`] from totals of the source: never too small. Each instance that takes a place is in the total, or
 //!   known here, or was found by the first listing of this process;
@@ -40,6 +41,19 @@ pub(super) struct Listing {
     pub(super) began: Instant,
     pub(super) records: Vec<InstanceRecord>,
     pub(super) markers: Here,
+    /// What the Director had then of the instances without a marker.
+    pub(super) deployed: BTreeSet<InstanceId>,
+}
+
+/// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was refused
+/// may look like an instance at rest, for example when the platform failed to delete it.
+pub(super) fn is_doubtful(record: &InstanceRecord, markers: &Here) -> bool {
+    let may_be_unmade = match record.standing {
+        RecordStanding::Settled | RecordStanding::Updating | RecordStanding::Listed => true,
+        RecordStanding::Creating | RecordStanding::Unmade => false,
+    };
+    let marker = markers.get(&record.instance);
+    may_be_unmade && marker.is_none_or(|marker| marker.kind == PresenceKind::Absent)
 }
 
 /// The places that are kept here, and what earlier listings have taught.
@@ -68,13 +82,25 @@ struct Learned {
 }
 
 impl Ledger {
-    pub(super) fn reserve(&mut self, instance: &InstanceId, plan: &PlanId) {
+    /// Keeps a place. `origin` is the plan from which the instance shall be moved, if that is known.
+    pub(super) fn reserve(
+        &mut self,
+        instance: &InstanceId,
+        plan: &PlanId,
+        origin: Option<&PlanId>,
+        here: &Here,
+    ) {
+        // Where totals suffice there is no listing that would forget them.
+        let reserved = &self.reserved;
+        self.origins.retain(|moved, _| {
+            let presence = here.get(moved);
+            reserved.contains_key(moved)
+                || presence.is_some_and(|presence| may_be_at_its_origin(presence.kind))
+        });
         self.reserved.insert(instance.clone(), plan.clone());
-    }
-
-    /// Says where an instance is that shall be moved.
-    pub(super) fn note_origin(&mut self, instance: &InstanceId, plan: &PlanId) {
-        self.origins.insert(instance.clone(), plan.clone());
+        if let Some(origin) = origin {
+            self.origins.insert(instance.clone(), origin.clone());
+        }
     }
 
     pub(super) fn release(&mut self, instance: &InstanceId) {
@@ -168,7 +194,7 @@ impl Ledger {
             let mut plans = match (records.get(instance), presence) {
                 (Some(record), _) => {
                     let presence = presence.or_else(|| listing.markers.get(instance));
-                    self.listed_place(record, presence, listing.began)
+                    self.listed_place(record, presence, listing)
                 }
                 (None, Some(presence)) => unlisted_place(presence, now, lately),
                 (None, None) => listing
@@ -200,19 +226,21 @@ impl Ledger {
         &self,
         record: &InstanceRecord,
         presence: Option<&Presence>,
-        began: Instant,
+        listing: &Listing,
     ) -> BTreeSet<PlanId> {
         let kind = presence.map(|presence| presence.kind);
         let was_let_in = kind.is_some_and(|kind| kind != PresenceKind::Absent);
         let is_unknown = kind.is_none();
+        let is_deployed = listing.deployed.contains(&record.instance);
         let takes_a_place = match record.standing {
-            RecordStanding::Settled | RecordStanding::Updating => true,
+            RecordStanding::Settled | RecordStanding::Updating => was_let_in || is_deployed,
             RecordStanding::Unmade => was_let_in,
             RecordStanding::Creating => {
                 was_let_in || (is_unknown && self.has_inherited(&record.instance))
             }
             RecordStanding::Listed => {
-                was_let_in || (is_unknown && !self.asking.contains(&record.instance))
+                let is_asked_for = self.asking.contains(&record.instance);
+                was_let_in || (is_unknown && is_deployed && !is_asked_for)
             }
         };
         if !takes_a_place {
@@ -227,7 +255,7 @@ impl Ledger {
         else {
             return own();
         };
-        let is_news = since.is_some_and(|since| since > began);
+        let is_news = since.is_some_and(|since| since > listing.began);
         match kind {
             PresenceKind::Arriving => [record.plan.clone(), plan.clone()].into(),
             // The record is from before the operation and may tell of another plan.

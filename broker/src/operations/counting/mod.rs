@@ -22,7 +22,7 @@ use crate::{
     ids::{InstanceId, PlanId},
     offering::{QuotaExceeded, Total, check_quotas, totals_needed},
 };
-use ledger::{Here, Ledger, Listing, Totals};
+use ledger::{Here, Ledger, Listing, Totals, is_doubtful};
 
 /// Counts instances and keeps places for those on their way.
 #[derive(Clone, Debug)]
@@ -55,6 +55,15 @@ impl Drop for Place {
     }
 }
 
+/// A place that a request asks for.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    instance: &'a InstanceId,
+    plan: &'a PlanId,
+    /// The plan from which the instance shall be moved, if that is known.
+    origin: Option<&'a PlanId>,
+}
+
 /// Says of an instance that nothing is decided about it yet.
 struct Asking<'a> {
     instance: &'a InstanceId,
@@ -83,6 +92,9 @@ pub enum CountError {
     /// The Director did not tell which instances were let in before.
     #[error("could not count the service instances")]
     Markers(#[source] Fault),
+    /// The Director did not tell which instances it has.
+    #[error("could not count the service instances")]
+    Deployments(#[source] Fault),
 }
 
 impl CountError {
@@ -90,15 +102,24 @@ impl CountError {
     pub fn is_out_of_time(&self) -> bool {
         match self {
             Self::Source(error) => error.is_out_of_time(),
-            Self::Markers(fault) => fault.is_out_of_time(),
+            Self::Markers(fault) | Self::Deployments(fault) => fault.is_out_of_time(),
+        }
+    }
+
+    /// The instances change faster than they are listed.
+    pub fn is_unsteady(&self) -> bool {
+        match self {
+            Self::Source(error) => error.is_unsteady(),
+            Self::Markers(_) | Self::Deployments(_) => false,
         }
     }
 
     /// The code under which it stands in the log.
     pub fn code(&self) -> Code {
         match self {
+            Self::Source(error) if error.is_unsteady() => Code::UnsteadyCount,
             Self::Source(error) => error.code(),
-            Self::Markers(_) => Code::Director,
+            Self::Markers(_) | Self::Deployments(_) => Code::Director,
         }
     }
 }
@@ -164,8 +185,12 @@ impl Counting {
         plan: &PlanId,
     ) -> Result<Place, ReserveError> {
         let _asking = Asking::begin(instance, &self.ledger);
-        self.find_place(instances, request_context, instance, plan)
-            .await
+        let wanted = Wanted {
+            instance,
+            plan,
+            origin: None,
+        };
+        self.find_place(instances, request_context, wanted).await
     }
 
     /// Keeps a place on the plan for an instance that is on another one, `from` where that is known. It takes its place on
@@ -177,30 +202,27 @@ impl Counting {
         instance: &InstanceId,
         (from, to): (Option<&PlanId>, &PlanId),
     ) -> Result<Place, ReserveError> {
-        // Without quotas nothing is ever listed, and what a listing forgets would be kept for ever.
-        if let Some(from) = from.filter(|_| self.offering.has_quotas()) {
-            self.ledger.lock().note_origin(instance, from);
-        }
-        self.find_place(instances, request_context, instance, to)
-            .await
+        let wanted = Wanted {
+            instance,
+            plan: to,
+            origin: from,
+        };
+        self.find_place(instances, request_context, wanted).await
     }
 
     async fn find_place(
         &self,
         instances: &Instances,
         request_context: &RequestContext,
-        instance: &InstanceId,
-        plan: &PlanId,
+        wanted: Wanted<'_>,
     ) -> Result<Place, ReserveError> {
+        let Wanted { instance, plan, .. } = wanted;
         let needed = totals_needed(&self.offering, plan);
         if needed.is_empty() {
-            return Ok(self.keep(&mut self.ledger.lock(), instance, plan));
+            return Ok(self.keep(&mut self.ledger.lock(), &here(instances), wanted));
         }
         let call = request_context.call();
-        if let Some(place) = self
-            .try_totals(instances, &call, &needed, instance, plan)
-            .await?
-        {
+        if let Some(place) = self.try_totals(instances, &call, &needed, wanted).await? {
             return Ok(place);
         }
         let listing = self.list(instances, &call).await?;
@@ -210,7 +232,7 @@ impl Counting {
         let lately = self.timings.remembered;
         let usage = ledger.exactly(&listing, &here, instance, Instant::now(), lately);
         check_quotas(&self.offering, plan, &usage)?;
-        Ok(self.keep(&mut ledger, instance, plan))
+        Ok(self.keep(&mut ledger, &here, wanted))
     }
 
     /// Keeps a place if the totals alone show that there is one.
@@ -219,8 +241,7 @@ impl Counting {
         instances: &Instances,
         call: &Call,
         needed: &BTreeSet<Total>,
-        instance: &InstanceId,
-        plan: &PlanId,
+        wanted: Wanted<'_>,
     ) -> Result<Option<Place>, CountError> {
         let began = Instant::now();
         let counts = self.source.totals(call, needed).await;
@@ -230,29 +251,39 @@ impl Counting {
         };
         let mut ledger = self.ledger.lock();
         let here = here(instances);
-        let Some(usage) = ledger.at_most(&totals, &here, instance) else {
+        let Some(usage) = ledger.at_most(&totals, &here, wanted.instance) else {
             return Ok(None);
         };
-        Ok(check_quotas(&self.offering, plan, &usage)
+        Ok(check_quotas(&self.offering, wanted.plan, &usage)
             .is_ok()
-            .then(|| self.keep(&mut ledger, instance, plan)))
+            .then(|| self.keep(&mut ledger, &here, wanted)))
     }
 
     async fn list(&self, instances: &Instances, call: &Call) -> Result<Listing, CountError> {
         let began = Instant::now();
         let (records, markers) =
             tokio::join!(self.source.records(call), instances.remembered(call));
+        let records = records.map_err(CountError::Source)?;
+        let markers = markers.map_err(CountError::Markers)?.into_iter().collect();
+        // What is at rest by now is deployed by now.
+        let deployed = if records.iter().any(|record| is_doubtful(record, &markers)) {
+            let present = instances.present_at_director(call).await;
+            present.map_err(CountError::Deployments)?
+        } else {
+            BTreeSet::new()
+        };
         Ok(Listing {
             began,
-            records: records.map_err(CountError::Source)?,
-            markers: markers.map_err(CountError::Markers)?.into_iter().collect(),
+            records,
+            markers,
+            deployed,
         })
     }
 
-    fn keep(&self, ledger: &mut Ledger, instance: &InstanceId, plan: &PlanId) -> Place {
-        ledger.reserve(instance, plan);
+    fn keep(&self, ledger: &mut Ledger, here: &Here, wanted: Wanted<'_>) -> Place {
+        ledger.reserve(wanted.instance, wanted.plan, wanted.origin, here);
         Place {
-            instance: instance.clone(),
+            instance: wanted.instance.clone(),
             ledger: self.ledger.clone(),
         }
     }

@@ -45,6 +45,14 @@ impl SourceError {
         }
     }
 
+    /// The list changed during each of its readings.
+    pub fn is_unsteady(&self) -> bool {
+        matches!(
+            self,
+            Self::CloudController(CloudControllerError::ListChanging { .. })
+        )
+    }
+
     /// The time of the request was used up.
     pub fn is_out_of_time(&self) -> bool {
         match self {

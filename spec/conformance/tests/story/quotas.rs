@@ -132,6 +132,37 @@ as_redis | if [[ -e $folder/spoil ]]; then sed 's/vm_type: small/vm_type: enormo
 }
 
 #[tokio::test]
+async fn an_order_that_was_refused_takes_no_place_although_its_deletion_has_failed() {
+    for rows in [Rows::Early, Rows::Late] {
+        let foundation = foundation(rows).await;
+        let mut broker = limited_to(1, &foundation).await;
+        let (controller, small) = registered(&foundation, &broker, "small").await;
+        let cf = foundation.cf();
+        let made = controller.order("made", &small).await;
+        controller.end(&made).await.unwrap();
+        let refused = controller.order("refused", &small).await;
+        controller.answer(&refused).await.unwrap_err();
+        if rows == Rows::Early {
+            broker.kill();
+            broker.ended().await;
+            cf.run(&["delete-service", "refused", "--wait"])
+                .await
+                .failed();
+            let told = controller.instances().await;
+            assert!(told.contains(&"delete failed".to_owned()), "{told:?}");
+            broker.start_again().await;
+        }
+
+        cf.run(&["delete-service", "made", "--wait"])
+            .await
+            .succeeded();
+        assert!(foundation.director().deployments().await.is_empty());
+        let late = controller.order("late", &small).await;
+        controller.end(&late).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_full_foundation_lets_instances_change_their_plan_but_not_to_a_full_one() {
     let foundation = foundation(Rows::Early).await;
     let global = json!({ "service_instance_limit": 3 });
@@ -253,15 +284,27 @@ async fn an_order_with_room_is_decided_by_one_count() {
 async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted() {
     let foundation = foundation(Rows::Early).await;
     let api = InstancesApi::start().await;
-    let (there, elsewhere) = (new_id(), new_id());
-    api.add(&there, &Order::small());
-    api.add(&elsewhere, &Order::large());
-    let broker = foundation
+    let (there, never_made, elsewhere) = (new_id(), new_id(), new_id());
+    let mut broker = foundation
         .broker()
         .with_instances_api(api.url())
         .with_quotas(json!({}), limit(2), limit(9))
         .start()
         .await;
+    broker
+        .platform()
+        .provision_to_the_end(&there, &Order::small())
+        .await;
+    // What follows is decided by the list and by nothing that the broker remembers.
+    foundation
+        .director()
+        .delete_configs_named(&format!("odb-{there}"))
+        .await;
+    broker.stop().await;
+    broker.start_again().await;
+    api.add(&there, &Order::small());
+    api.add(&never_made, &Order::small());
+    api.add(&elsewhere, &Order::large());
     let platform = broker.platform();
 
     let instance = new_id();

@@ -37,6 +37,10 @@ impl Truth {
     fn is_at_rest(&self) -> bool {
         matches!(self, Self::On(_))
     }
+
+    fn is_deployed(&self) -> bool {
+        !matches!(self, Self::Creating(_))
+    }
 }
 
 /// When a platform writes an instance down, and what it says of one that the broker has not accepted yet.
@@ -71,6 +75,15 @@ enum Event {
     Hear {
         number: u8,
     },
+    /// The platform fails to delete what was never made, and says of it what it says of an instance at rest.
+    FailToDelete {
+        number: u8,
+    },
+    /// A broker that leaves no markers has made an instance.
+    Inherit {
+        number: u8,
+        is_large: bool,
+    },
     /// Somebody begins to look, and decides by it later.
     Look,
     Restart,
@@ -85,7 +98,9 @@ fn events() -> impl Strategy<Value = Event> {
         2 => (number.clone(), any::<bool>()).prop_map(|(number, stale)| Event::Move { number, stale }),
         1 => number.clone().prop_map(|number| Event::Delete { number }),
         4 => (number.clone(), any::<bool>()).prop_map(|(number, well)| Event::Finish { number, well }),
-        3 => number.prop_map(|number| Event::Hear { number }),
+        3 => number.clone().prop_map(|number| Event::Hear { number }),
+        2 => number.clone().prop_map(|number| Event::FailToDelete { number }),
+        1 => (number, any::<bool>()).prop_map(|(number, is_large)| Event::Inherit { number, is_large }),
         1 => Just(Event::Look),
         1 => Just(Event::Restart),
     ]
@@ -140,8 +155,14 @@ impl World {
             began: self.now,
             records: self.records.values().cloned().collect(),
             markers: self.markers.clone(),
+            deployed: self.deployed(),
         };
         (totals, listing)
+    }
+
+    fn deployed(&self) -> BTreeSet<InstanceId> {
+        let deployed = self.truth.iter().filter(|(_, truth)| truth.is_deployed());
+        deployed.map(|(instance, _)| instance.clone()).collect()
     }
 
     /// Everybody's places but those of one.
@@ -155,12 +176,12 @@ impl World {
         usage
     }
 
-    /// Places of instances that are gone, or were never made, and that the platform has not heard of or still counts.
+    /// Places of instances that were never made, and of which the platform says that they are being made.
     fn lingering(&self, but: &InstanceId) -> u64 {
         let lingers = |record: &&InstanceRecord| {
             record.instance != *but
                 && !self.truth.contains_key(&record.instance)
-                && record.standing != RecordStanding::Unmade
+                && record.standing == RecordStanding::Creating
         };
         self.records.values().filter(lingers).count() as u64
     }
@@ -267,9 +288,10 @@ impl World {
         }
         let to = plan(from == plan(false));
         if self.decide(&instance, &to, stale) {
+            self.ledger.reserve(&instance, &to, Some(&from), &self.here);
             self.write(&instance, &from, RecordStanding::Updating);
-            self.ledger.note_origin(&instance, &from);
             self.remember(&instance, &to, PresenceKind::Arriving);
+            self.ledger.release(&instance);
             self.truth.insert(instance, Truth::Moving(from, to));
         }
     }
@@ -330,6 +352,29 @@ impl World {
         }
     }
 
+    fn fail_to_delete(&mut self, number: u8) {
+        let instance = instance(number);
+        if !self.truth.contains_key(&instance)
+            && let Some(record) = self.records.get_mut(&instance)
+        {
+            record.standing = RecordStanding::Settled;
+        }
+    }
+
+    fn inherit(&mut self, number: u8, is_large: bool) {
+        let (instance, plan) = (instance(number), plan(is_large));
+        let is_taken = self.truth.contains_key(&instance)
+            || self.records.contains_key(&instance)
+            || self.here.contains_key(&instance);
+        if !is_taken && self.taken(&instance).of(&plan) < self.limit {
+            self.markers.remove(&instance);
+            self.write(&instance, &plan, RecordStanding::Settled);
+            self.truth.insert(instance, Truth::On(plan));
+            // It was there before this process was.
+            self.restart();
+        }
+    }
+
     /// Drivers pick up what is in progress, and nothing else is known any more.
     fn restart(&mut self) {
         // Between an answer and the end of an operation lies more time than a platform takes to write the answer down.
@@ -379,9 +424,16 @@ impl World {
             Event::Delete { number } => self.delete(number),
             Event::Finish { number, well } => self.finish(number, well),
             Event::Hear { number } => self.hear(number),
+            Event::FailToDelete { number } => self.fail_to_delete(number),
+            Event::Inherit { number, is_large } => self.inherit(number, is_large),
             Event::Look => self.looked = Some(self.look()),
             Event::Restart => self.restart(),
         }
+        assert!(
+            self.ledger.origins.len() <= self.here.len(),
+            "origins of instances that nobody is at: {:?}",
+            self.ledger.origins
+        );
         let taken = self.taken(&instance(INSTANCES));
         for plan in both() {
             assert!(taken.of(&plan) <= self.limit, "one too many on {plan}");
@@ -412,12 +464,28 @@ fn record(number: u8, standing: RecordStanding) -> InstanceRecord {
     }
 }
 
+/// Of a Director that has deployments of all instances.
 fn exactly(ledger: &mut Ledger, records: Vec<InstanceRecord>, here: &Here) -> Usage {
+    exactly_with(
+        ledger,
+        records,
+        here,
+        (0..INSTANCES).map(instance).collect(),
+    )
+}
+
+fn exactly_with(
+    ledger: &mut Ledger,
+    records: Vec<InstanceRecord>,
+    here: &Here,
+    deployed: BTreeSet<InstanceId>,
+) -> Usage {
     let now = Instant::now();
     let listing = Listing {
         began: now,
         records,
         markers: Here::new(),
+        deployed,
     };
     ledger.exactly(&listing, here, &instance(INSTANCES), now, LATELY)
 }
@@ -457,11 +525,66 @@ fn an_order_that_nobody_let_in_takes_no_place() {
     for standing in [RecordStanding::Unmade, RecordStanding::Creating] {
         let usage = exactly(&mut ledger, vec![record(1, standing)], &Here::new());
         assert_eq!(usage.total(), 0, "{standing:?}");
-        ledger.reserve(&instance(1), &plan(false));
+        ledger.reserve(&instance(1), &plan(false), None, &Here::new());
         let usage = exactly(&mut ledger, vec![record(1, standing)], &Here::new());
         assert_eq!(usage.of(&plan(false)), 1, "{standing:?}");
         ledger.release(&instance(1));
     }
+}
+
+#[test]
+fn what_the_director_never_had_takes_no_place_whatever_the_platform_says() {
+    let mut ledger = Ledger::default();
+    for standing in [
+        RecordStanding::Settled,
+        RecordStanding::Updating,
+        RecordStanding::Listed,
+    ] {
+        let records = || vec![record(1, standing)];
+        assert!(is_doubtful(&record(1, standing), &Here::new()));
+        let nothing = exactly_with(&mut ledger, records(), &Here::new(), BTreeSet::new());
+        assert_eq!(nothing.total(), 0, "{standing:?}");
+        let deployed = BTreeSet::from([instance(1)]);
+        let one = exactly_with(&mut ledger, records(), &Here::new(), deployed);
+        assert_eq!(one.total(), 1, "{standing:?}");
+    }
+}
+
+#[test]
+fn an_instance_with_a_marker_takes_its_place_without_a_look_at_the_director() {
+    let mut ledger = Ledger::default();
+    let now = Instant::now();
+    let made = Presence {
+        plan: Some(plan(false)),
+        kind: PresenceKind::Arrived,
+        since: None,
+    };
+    let settled = record(1, RecordStanding::Settled);
+    let markers = Here::from([(instance(1), made)]);
+    assert!(!is_doubtful(&settled, &markers));
+    let listing = Listing {
+        began: now,
+        records: vec![settled],
+        markers,
+        deployed: BTreeSet::new(),
+    };
+    let usage = ledger.exactly(&listing, &Here::new(), &instance(2), now, LATELY);
+    assert_eq!(usage.total(), 1);
+}
+
+#[test]
+fn origins_are_forgotten_with_their_moves_although_nothing_is_listed() {
+    let mut ledger = Ledger::default();
+    for number in 0..=100 {
+        let moved = instance(number);
+        ledger.reserve(&moved, &plan(true), Some(&plan(false)), &Here::new());
+        assert_eq!(ledger.origins.get(&moved), Some(&plan(false)));
+        // Another order while this one is being answered.
+        ledger.reserve(&instance(101), &plan(true), None, &Here::new());
+        assert_eq!(ledger.origins.get(&moved), Some(&plan(false)));
+        ledger.release(&moved);
+    }
+    assert_eq!(ledger.origins.len(), 1, "{:?}", ledger.origins);
 }
 
 #[test]
@@ -496,6 +619,7 @@ fn what_the_platform_has_forgotten_takes_no_place_for_long() {
         began: now,
         records: Vec::new(),
         markers: Here::new(),
+        deployed: BTreeSet::new(),
     };
     let made = Presence {
         plan: Some(plan(false)),
