@@ -340,7 +340,7 @@ async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal>
     let scheme = if tls.is_some() { "https" } else { "http" };
     let server =
         Server::listen(config.broker.listen, tls).map_err(|error| fatal(Code::Listen, &error))?;
-    start_up::resume(&parts.instances, lifecycle, config.broker.timings).await;
+    start_up::resume(config, &parts, lifecycle);
 
     if config.broker.startup_banner {
         tracing::info!("on-demand broker {}", env!("CARGO_PKG_VERSION"));

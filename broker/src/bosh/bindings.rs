@@ -11,7 +11,7 @@ use odb_platform::{
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
 
-use super::{Fault, Instances, Known, OperationKind, deployment};
+use super::{Fault, Instances, OperationKind, deployment};
 use crate::ids::{BindingId, InstanceId, OfferingId, PlanId, RequestId};
 
 /// What a request for credentials brings, or for their end.
@@ -43,6 +43,10 @@ pub struct Bindable {
 }
 
 impl BindingOrder {
+    fn call(&self) -> Call {
+        Call::until(self.deadline).with_request_id(self.request.as_str())
+    }
+
     /// The order that takes the credentials back.
     #[must_use]
     pub fn reversed(self, service: &OfferingId, deadline: Deadline) -> Self {
@@ -65,13 +69,13 @@ impl Instances {
     /// Looks at the instance that credentials are asked for.
     pub async fn find_bindable(&self, order: &BindingOrder) -> Result<Bindable, Fault> {
         // While it comes or goes there is nothing to bind to; an update leaves it usable.
-        if let Some(Known { snapshot, .. }) = self.drivers.known(&order.instance)
-            && snapshot.is_in_progress()
-            && (snapshot.kind.deletes() || snapshot.kind == OperationKind::Create)
+        match self
+            .operation_in_progress(&order.call(), &order.instance)
+            .await?
         {
-            return Err(Fault::Busy);
+            Some(kind) if kind.deletes() || kind == OperationKind::Create => Err(Fault::Busy),
+            Some(_) | None => self.bindable(order).await,
         }
-        self.bindable(order).await
     }
 
     /// Makes credentials.
@@ -118,7 +122,7 @@ impl Instances {
 
     /// Gathers what an adapter is told of an instance.
     async fn bindable(&self, order: &BindingOrder) -> Result<Bindable, Fault> {
-        let call = Call::until(order.deadline).with_request_id(order.request.as_str());
+        let call = order.call();
         let name = deployment(&order.instance);
         let director = &self.neighbours.director;
         let manifest = match director

@@ -49,7 +49,7 @@ impl Instances {
 
     /// Makes sure that there is such an instance, and that nothing is in progress on it.
     pub async fn require_at_rest(&self, call: &Call, instance: &InstanceId) -> Result<(), Fault> {
-        if self.is_in_progress_here(instance) {
+        if self.operation_in_progress(call, instance).await?.is_some() {
             return Err(Fault::Busy);
         }
         let name = deployment(instance);

@@ -2,9 +2,11 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    future::ready,
     sync::Once,
 };
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use odb_platform::{
     director::{Deployment, DirectorError, Task, TaskFilter, TaskState},
@@ -26,6 +28,12 @@ use crate::{
 /// How many of a deployment's latest tasks are looked at. Among them is one that changes something, unless somebody looks at
 /// its VMs all the time.
 pub(super) const LATEST_TASKS: u32 = 50;
+
+/// The markers of so many instances are read one by one; for more all are read.
+const FEW: usize = 32;
+
+/// How many of them are read at the same time.
+const LOOKS_AT_ONCE: usize = 8;
 
 /// What was done last with an instance, or is being done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +86,13 @@ impl Attribution {
 }
 
 impl Marking {
+    fn into_attribution(self) -> Option<Attribution> {
+        match self {
+            Self::Marked(attribution) => Some(attribution),
+            Self::Unmarked | Self::Unreadable => None,
+        }
+    }
+
     /// What is told, if somebody has marked it.
     pub fn attribution(&self) -> Option<&Attribution> {
         match self {
@@ -146,6 +161,15 @@ impl Instances {
             .collect())
     }
 
+    /// The instances of which the Director has a deployment, or a task that may come to one. Tasks are read first: one that
+    /// ends in between leaves its deployment.
+    pub async fn present_at_director(&self, call: &Call) -> Result<BTreeSet<InstanceId>, Fault> {
+        let in_progress = self.in_progress(call).await?;
+        let mut present = self.deployed_instances(call).await?;
+        present.extend(in_progress.0.into_keys());
+        Ok(present)
+    }
+
     /// Whether the Director has a deployment of the instance.
     pub async fn is_deployed(&self, call: &Call, instance: &InstanceId) -> Result<bool, Fault> {
         let director = &self.neighbours.director;
@@ -157,14 +181,29 @@ impl Instances {
         }
     }
 
-    /// What the markers of all instances tell, of whichever broker. Where markers cannot be read that is nothing.
+    /// What the markers of these instances tell, of whichever broker. Where markers cannot be read that is nothing.
     pub async fn attributions(
         &self,
         call: &Call,
+        instances: &BTreeSet<InstanceId>,
     ) -> Result<HashMap<InstanceId, Attribution>, Fault> {
+        if instances.len() <= FEW {
+            let read = instances.iter().cloned().map(async |instance| {
+                let marking = self.marking(call, &instance).await?;
+                let attribution = marking.into_attribution();
+                Ok(attribution.map(|attribution| (instance, attribution)))
+            });
+            return stream::iter(read)
+                .buffered(LOOKS_AT_ONCE)
+                .try_filter_map(|found| ready(Ok(found)))
+                .try_collect()
+                .await;
+        }
         let keep = |instance: InstanceId, found| {
-            let attribution = self.attribution(&instance, found);
-            Some((instance, attribution))
+            instances.contains(&instance).then(|| {
+                let attribution = self.attribution(&instance, found);
+                (instance, attribution)
+            })
         };
         match self.neighbours.markers.all_with(call, keep).await {
             Err(error @ DirectorError::NotAllowed { .. }) => {

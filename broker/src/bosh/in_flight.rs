@@ -1,9 +1,14 @@
 //! Whether what is remembered as begun and not ended is on its way.
 
-use odb_platform::{director::TaskId, http::Call};
+use std::sync::atomic::Ordering;
+
+use odb_platform::{
+    director::{DirectorError, TaskId},
+    http::Call,
+};
 
 use super::{
-    Fault, Instances, Marker, Started, StoredMarker,
+    Fault, Instances, Marker, OperationKind, ReadMarkerError, Started, StoredMarker,
     operation::{Operation, Snapshot, SnapshotState},
     token,
 };
@@ -73,6 +78,35 @@ impl Instances {
         self.drivers
             .known(instance)
             .is_some_and(|known| known.snapshot.is_in_progress())
+    }
+
+    /// The operation that is in progress on an instance, as this process knows. Until everything of an earlier process has
+    /// been picked up, the marker is read where nothing is known: what it tells of is picked up here.
+    pub(super) async fn operation_in_progress(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Option<OperationKind>, Fault> {
+        let kind_of = |snapshot: Snapshot| snapshot.is_in_progress().then_some(snapshot.kind);
+        if let Some(known) = self.drivers.known(instance) {
+            return Ok(kind_of(known.snapshot));
+        }
+        if self.is_resumed.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        let stored = match self.neighbours.markers.read(call, instance).await {
+            Ok(stored) => stored,
+            // What cannot be read is not picked up either.
+            Err(
+                ReadMarkerError::Director(DirectorError::NotAllowed { .. })
+                | ReadMarkerError::NotUnderstood { .. },
+            ) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let open = stored.filter(|stored| {
+            stored.marker.outcome.is_none() && !self.never_began(instance, &stored.marker)
+        });
+        Ok(open.and_then(|stored| kind_of(self.take_over(instance, stored))))
     }
 
     /// Follows the operation of a marker to its end.

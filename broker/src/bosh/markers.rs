@@ -140,10 +140,14 @@ impl Markers {
         Ok(found.map(|config| self.found(config)))
     }
 
-    /// Every instance of ours that has a marker.
-    pub async fn all(&self, call: &Call) -> Result<Vec<(InstanceId, StoredMarker)>, DirectorError> {
+    /// What `keep` keeps of the markers of our instances.
+    pub async fn ours_with<T, C: Default + Extend<T>>(
+        &self,
+        call: &Call,
+        mut keep: impl FnMut(InstanceId, StoredMarker) -> Option<T>,
+    ) -> Result<C, DirectorError> {
         let ours = |instance, found| match found {
-            Mark::Ours(stored) => Some((instance, *stored)),
+            Mark::Ours(stored) => keep(instance, *stored),
             Mark::Foreign(_) => None,
         };
         self.all_with(call, ours).await
@@ -151,21 +155,22 @@ impl Markers {
 
     /// What `keep` keeps of whatever there is in the places of markers, ours or not. One after the other is understood: of all
     /// of them no more is held than their texts, and what is kept.
-    pub async fn all_with<T, C: FromIterator<T>>(
+    pub async fn all_with<T, C: Default + Extend<T>>(
         &self,
         call: &Call,
         mut keep: impl FnMut(InstanceId, Mark) -> Option<T>,
     ) -> Result<C, DirectorError> {
         if self.configs == BoshConfigs::Disabled {
-            return Ok(C::from_iter(None));
+            return Ok(C::default());
         }
-        let configs = self.director.configs_of_type(call, &config_type()).await?;
-        let kept = configs.into_iter().filter_map(|config| {
+        let keep_config = |config: Config| {
             let name = config.name.as_str().strip_prefix(NAME_PREFIX)?;
             let instance = InstanceId::try_from(name.to_owned()).ok()?;
             keep(instance, self.found(config))
-        });
-        Ok(kept.collect())
+        };
+        self.director
+            .configs_of_type(call, &config_type(), keep_config)
+            .await
     }
 
     /// Writes a marker. `before` is what was read, so that two brokers do not overtake each other unnoticed.

@@ -80,7 +80,10 @@ mod unfinished;
 mod update;
 mod upgrade;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use odb_platform::{
     credhub::CredHub,
@@ -149,6 +152,8 @@ pub struct Instances {
     targets: Arc<Targets>,
     runs: Runs,
     drivers: Drivers,
+    /// Every operation of an earlier process has its driver.
+    is_resumed: Arc<AtomicBool>,
 }
 
 /// What drivers and requests share.
@@ -286,6 +291,7 @@ impl Instances {
             targets,
             runs,
             drivers: Drivers::new(runtime, stopping),
+            is_resumed: Arc::default(),
         }
     }
 
@@ -304,18 +310,29 @@ impl Instances {
         self.neighbours.ends.subscribe()
     }
 
-    /// Picks up every operation that an earlier process left in progress. Gives their number.
+    /// Picks up every operation that an earlier process left in progress. Gives their number. Requests need not wait for it:
+    /// what they ask about is picked up for them.
     pub async fn resume(&self, call: &Call) -> Result<usize, DirectorError> {
+        let open = |instance, stored: StoredMarker| {
+            let is_open = stored.marker.outcome.is_none();
+            is_open.then_some((instance, stored))
+        };
+        let found: Result<Vec<_>, _> = self.neighbours.markers.ours_with(call, open).await;
+        if let Err(DirectorError::NotAllowed { .. }) = &found {
+            // There is nothing to be read later either.
+            self.is_resumed.store(true, Ordering::Release);
+        }
         let mut resumed = 0;
-        for (instance, stored) in self.neighbours.markers.all(call).await? {
+        for (instance, stored) in found? {
             // What this process has begun since the listing is in better hands.
             let is_known_here = self.drivers.known(&instance).is_some()
                 || self.never_began(&instance, &stored.marker);
-            if stored.marker.outcome.is_none() && !is_known_here {
+            if !is_known_here {
                 self.take_over(&instance, stored);
                 resumed += 1;
             }
         }
+        self.is_resumed.store(true, Ordering::Release);
         Ok(resumed)
     }
 
@@ -326,23 +343,19 @@ impl Instances {
 
     /// What is remembered of all instances. A client that may not look has nothing to remember.
     pub async fn remembered(&self, call: &Call) -> Result<Vec<(InstanceId, Presence)>, Fault> {
-        let markers = match self.neighbours.markers.all(call).await {
-            Ok(markers) => markers,
-            Err(DirectorError::NotAllowed { .. }) => Vec::new(),
-            Err(error) => return Err(Fault::director("list the markers")(error)),
+        let remember = |instance: InstanceId, stored: StoredMarker| {
+            // One that was given up may stand there until it has been swept away.
+            let presence = if self.never_began(&instance, &stored.marker) {
+                Presence::never_began(&stored.marker)
+            } else {
+                Presence::remembered(&stored.marker)
+            };
+            Some((instance, presence))
         };
-        Ok(markers
-            .into_iter()
-            .map(|(instance, stored)| {
-                // One that was given up may stand there until it has been swept away.
-                let presence = if self.never_began(&instance, &stored.marker) {
-                    Presence::never_began(&stored.marker)
-                } else {
-                    Presence::remembered(&stored.marker)
-                };
-                (instance, presence)
-            })
-            .collect())
+        match self.neighbours.markers.ours_with(call, remember).await {
+            Err(DirectorError::NotAllowed { .. }) => Ok(Vec::new()),
+            remembered => remembered.map_err(Fault::director("list the markers")),
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! Orphans: deployments that no service instance of the platform stands behind (`spec/contracts/broker-behaviour.md` §6 and
 //! §9.42). To take a healthy instance for one is worse than to miss one: where anything is not known, nothing is told.
 
-use std::collections::BTreeSet;
-
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_platform::http::Call;
@@ -182,27 +180,28 @@ impl Operations {
     ) -> Result<Vec<Orphan>, OrphansError> {
         let call = &request_context.call();
         let source = self.lists().ok_or(OrphansError::NobodyKnows)?;
-        let deployed = self.instances.deployed_instances(call).await?;
-        let mut marks = self.instances.attributions(call).await?;
-        let list = source.whole_list(call).await?;
-        let unknown: BTreeSet<InstanceId> = deployed
-            .into_iter()
-            .filter(|instance| {
-                !list.instances.contains(instance) && !is_of_another(marks.get(instance))
-            })
-            .collect();
+        let mut unknown = self.instances.deployed_instances(call).await?;
+        let offering = source.remove_listed(call, &mut unknown).await?;
         if unknown.is_empty() {
             return Ok(Vec::new());
         }
-        let known = source.known_by_id(call, &unknown).await?;
+        // What is known by its marker to have ended is known to the platform by then, which is asked afterwards.
+        let mut marks = self.instances.attributions(call, &unknown).await?;
+        unknown.retain(|instance| !is_of_another(marks.get(instance)));
+        if !unknown.is_empty() {
+            source.remove_known(call, &mut unknown).await?;
+        }
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
         let in_progress = self.instances.in_progress(call).await?;
-        let suspects = unknown.difference(&known).map(|instance| {
-            let mark = marks.remove(instance);
+        let suspects = unknown.into_iter().map(|instance| {
+            let mark = marks.remove(&instance);
             Suspect {
-                instance: instance.clone(),
                 latest: self
                     .instances
-                    .latest_known(instance, mark.as_ref(), &in_progress),
+                    .latest_known(&instance, mark.as_ref(), &in_progress),
+                instance,
                 mark,
             }
         });
@@ -212,7 +211,7 @@ impl Operations {
         }
         let orphans: Vec<Orphan> = suspects
             .into_iter()
-            .filter_map(|suspect| orphan(suspect, list.offering))
+            .filter_map(|suspect| orphan(suspect, offering))
             .collect();
         if orphans.is_empty() {
             return Ok(orphans);
@@ -242,7 +241,7 @@ impl Operations {
         let instance = deletion.instance;
         let _turn = self
             .locks
-            .acquire(&instance, request_context.deadline)
+            .instance(&instance, request_context.deadline)
             .await?;
         let call = &request_context.call();
         let source = self.lists().ok_or(OrphansError::NobodyKnows)?;

@@ -1,5 +1,7 @@
 //! Who knows the service instances.
 
+use std::time::Duration;
+
 use odb_platform::{
     cloud_controller::CloudController,
     http::{Call, Limits, Trust},
@@ -31,17 +33,16 @@ pub(super) fn of(
     }
 }
 
-/// Learns what orders are held against. When that cannot be learned now, the first order does it.
-pub(super) async fn prepare(config: &Config, operations: &Operations) {
-    let is_used_unseen = config
-        .cloud_foundry
-        .as_ref()
-        .is_some_and(|cf| cf.checks == CloudFoundryChecks::Skipped);
-    if is_used_unseen {
-        return;
-    }
-    let call = Call::within(config.broker.timings.start_up);
-    if let Err(error) = operations.prepare_counting(&call).await {
+/// Whether the source is asked before the first order.
+pub(super) fn is_counted_at_start(config: &Config) -> bool {
+    let cloud_foundry = config.cloud_foundry.as_ref();
+    cloud_foundry.is_none_or(|cf| cf.checks != CloudFoundryChecks::Skipped)
+}
+
+/// Learns what orders are held against. An order that comes before that is learned, or when it cannot be learned now,
+/// learns it itself.
+pub(super) async fn prepare(operations: &Operations, limit: Duration) {
+    if let Err(error) = operations.prepare_counting(&Call::within(limit)).await {
         tracing::warn!(
             code = %error.code(),
             error = %Chain(&error),

@@ -251,11 +251,11 @@ pub async fn start(
         BindingSettings {
             secure: secure_bindings,
             backup_agents: config.broker.backup_agent_bindings,
+            concurrent_per_instance: config.adapter.concurrent_bindings,
         },
         lifecycle.clone(),
         config.broker.timings,
     );
-    instance_source::prepare(config, &operations).await;
     Ok(Parts {
         operations,
         instances,

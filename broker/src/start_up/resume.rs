@@ -2,27 +2,35 @@
 
 use odb_platform::{director::DirectorError, http::Call};
 
+use super::{Parts, instance_source};
 use crate::{
-    bosh::Instances, code::Code, config::Timings, operations::Lifecycle, telemetry::Chain,
+    bosh::Instances,
+    code::Code,
+    config::{Config, Timings},
+    operations::Lifecycle,
+    telemetry::Chain,
 };
 
-/// Picks up what an earlier process left in progress. While it cannot be looked up the broker serves all the same, and
+/// Picks up what an earlier process left in progress and learns what orders are held against, in the background: the broker
+/// serves meanwhile. What a request asks about before that is read for the request. As long as nothing can be looked up, it
 /// looks again.
-pub async fn resume(instances: &Instances, lifecycle: &Lifecycle, timings: Timings) {
-    if try_to_resume(instances, &timings).await {
-        return;
-    }
-    let (instances, stopping) = (instances.clone(), lifecycle.stopping());
+pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
+    let timings = config.broker.timings;
+    let is_counted = instance_source::is_counted_at_start(config);
+    let (instances, operations) = (parts.instances.clone(), parts.operations.clone());
+    let stopping = lifecycle.stopping();
     lifecycle.runtime().spawn(async move {
-        let again = async {
-            loop {
+        let work = async {
+            while !try_to_resume(&instances, &timings).await {
                 tokio::time::sleep(timings.longest_retry).await;
-                if try_to_resume(&instances, &timings).await {
-                    return;
-                }
             }
+            // One after the other: each reads a marker of every instance.
+            if is_counted {
+                instance_source::prepare(&operations, timings.start_up).await;
+            }
+            tracing::info!("caught up with what earlier processes left");
         };
-        stopping.run_until_cancelled(again).await;
+        stopping.run_until_cancelled(work).await;
     });
 }
 

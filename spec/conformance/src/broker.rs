@@ -15,6 +15,12 @@ use crate::{Answer, Foundation, Platform, Process, RawClient, Secrets, eventuall
 /// How lines of telemetry begin.
 const TELEMETRY: &str = "[on-demand-service-broker] ";
 
+/// What the log says once it is looked up what earlier processes left, or for as long as that cannot be looked up.
+const CAUGHT_UP: [&str; 2] = [
+    "caught up with what earlier processes left",
+    "operations of an earlier process could not be looked up",
+];
+
 /// How long the broker may take to answer, and to end.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -62,6 +68,7 @@ impl Broker {
             platform,
         };
         broker.answers().await;
+        broker.catches_up().await;
         broker
     }
 
@@ -151,8 +158,15 @@ impl Broker {
         self.ended().await
     }
 
-    /// Starts it again with the same configuration, as an operator's machine would after it ended.
+    /// Starts it again with the same configuration, as an operator's machine would after it ended, and waits until it has
+    /// looked up what it had left, or could not.
     pub async fn start_again(&mut self) {
+        self.serve_again().await;
+        self.catches_up().await;
+    }
+
+    /// Starts it again and waits for its first answer only.
+    pub async fn serve_again(&mut self) {
         assert!(!self.process.is_running(), "it runs");
         self.earlier = self.lines();
         self.starts += 1;
@@ -205,6 +219,21 @@ impl Broker {
                 Ok(answer) => Err(answer.status().to_string()),
                 Err(error) => Err(error.to_string()),
             }
+        })
+        .await;
+    }
+
+    /// Waits until it has done what it does in the background after a start, so that none of its calls is taken for one of a
+    /// test. A broker that logs nothing is not waited for.
+    async fn catches_up(&self) {
+        if self.command_line.iter().any(|word| word == "off") {
+            return;
+        }
+        let is_over = |line: &str| CAUGHT_UP.iter().any(|text| line.contains(text));
+        eventually("the broker has caught up", PATIENCE, async || {
+            let output = self.process.output();
+            let is_over = complete(&output).lines().any(is_over);
+            is_over.then_some(()).ok_or(output)
         })
         .await;
     }

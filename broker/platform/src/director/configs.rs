@@ -86,15 +86,22 @@ impl Director {
         Ok(found.pop())
     }
 
-    /// The latest versions of all configs of a type. Safe to repeat.
+    /// What `keep` keeps of the latest versions of all configs of a type. There may be thousands: of those that are not
+    /// kept only the text of the answer is held. Safe to repeat.
     #[tracing::instrument(name = "director.configs_of_type", skip_all, fields(config.type = %kind))]
-    pub async fn configs_of_type(
+    pub async fn configs_of_type<T, C: Default + Extend<T>>(
         &self,
         call: &Call,
         kind: &ConfigType,
-    ) -> Result<Vec<Config>, DirectorError> {
+        mut keep: impl FnMut(Config) -> Option<T>,
+    ) -> Result<C, DirectorError> {
         let query = [("type", kind.as_str()), ("latest", "true")];
-        self.read(call, &["configs"], &query).await
+        let mut kept = C::default();
+        self.read_each(call, &["configs"], &query, |config| {
+            kept.extend(keep(config));
+        })
+        .await?;
+        Ok(kept)
     }
 
     /// The latest versions of the configs of a name, of whatever type. Safe to repeat.

@@ -193,6 +193,23 @@ impl Director {
         answer.json().map_err(|source| asked.not_understood(source))
     }
 
+    /// Reads an array of something as JSON, one member after the other. Safe to repeat, so it is repeated; members are taken
+    /// from the last answer only.
+    pub(super) async fn read_each<T: DeserializeOwned>(
+        &self,
+        call: &Call,
+        segments: &[&str],
+        query: &[(&str, &str)],
+        take: impl FnMut(T),
+    ) -> Result<(), DirectorError> {
+        let request = Request::get(self.address(segments, query));
+        let asked = Asked::of(&request);
+        let answer = self.send(call, request).await?;
+        answer
+            .each_of_json(take)
+            .map_err(|source| asked.not_understood(source))
+    }
+
     /// Starts a task and tells its id. Repeated only as long as no connection has come about.
     pub(super) async fn submit(
         &self,

@@ -51,14 +51,17 @@ impl Director {
             ("exclude_stemcells", "true"),
             ("exclude_lock", "true"),
         ];
-        let wire: Vec<WireSummary> = self.read(call, &["deployments"], &names_only).await?;
-        let summary = |wire: WireSummary| {
-            Some(DeploymentSummary {
-                name: DeploymentName::try_from(wire.name).ok()?,
+        let mut deployments = Vec::new();
+        let take = |wire: WireSummary| {
+            let name = DeploymentName::try_from(wire.name).ok();
+            deployments.extend(name.map(|name| DeploymentSummary {
+                name,
                 teams: wire.teams,
-            })
+            }));
         };
-        Ok(wire.into_iter().filter_map(summary).collect())
+        self.read_each(call, &["deployments"], &names_only, take)
+            .await?;
+        Ok(deployments)
     }
 
     /// What there is under a name. Safe to repeat.

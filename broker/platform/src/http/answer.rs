@@ -1,13 +1,16 @@
 //! An answer, read to its end.
 
-use std::fmt;
+use std::{fmt, marker::PhantomData};
 
 use bytes::Bytes;
 use reqwest::{
     StatusCode,
     header::{HeaderMap, HeaderName},
 };
-use serde::de::DeserializeOwned;
+use serde::{
+    Deserializer as _,
+    de::{DeserializeOwned, SeqAccess, Visitor},
+};
 
 /// How much of an error's text is kept.
 const KEPT_OF_AN_ERROR: usize = 2 * 1024;
@@ -81,6 +84,20 @@ impl Answer {
         Ok(serde_json::from_slice(&self.body)?)
     }
 
+    /// The members of a body that is a JSON array, one after the other: beside the body no more than one of them is held.
+    pub fn each_of_json<T: DeserializeOwned>(
+        &self,
+        take: impl FnMut(T),
+    ) -> Result<(), UnreadableAnswer> {
+        let mut body = serde_json::Deserializer::from_slice(&self.body);
+        let each = Each {
+            take,
+            member: PhantomData,
+        };
+        body.deserialize_seq(each)?;
+        Ok(body.end()?)
+    }
+
     /// The body as text, what is no UTF-8 replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
@@ -89,6 +106,26 @@ impl Answer {
     /// The body as the text of an error, 2 KiB at most.
     pub fn error_text(&self) -> String {
         cut(&String::from_utf8_lossy(&self.body))
+    }
+}
+
+struct Each<T, F> {
+    take: F,
+    member: PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned, F: FnMut(T)> Visitor<'de> for Each<T, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
+        while let Some(member) = members.next_element()? {
+            (self.take)(member);
+        }
+        Ok(())
     }
 }
 
@@ -108,4 +145,37 @@ pub fn cut(text: &str) -> String {
     }
     let end = trimmed.floor_char_boundary(KEPT_OF_AN_ERROR);
     format!("{}…", &trimmed[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn each(body: &'static str) -> (Vec<u8>, Result<(), UnreadableAnswer>) {
+        let answer = Answer {
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            body: Bytes::from_static(body.as_bytes()),
+        };
+        let mut taken = Vec::new();
+        let read = answer.each_of_json(|member| taken.push(member));
+        (taken, read)
+    }
+
+    #[test]
+    fn an_array_is_read_member_by_member_to_its_end() {
+        assert_eq!(each("[]"), (vec![], Ok(())));
+        assert_eq!(each(" [1, 2,3]\n"), (vec![1, 2, 3], Ok(())));
+        for broken in ["[1,2", "[1] 2", ""] {
+            let error = each(broken).1.unwrap_err();
+            assert!(
+                matches!(error, UnreadableAnswer::NotJson { .. }),
+                "{broken}"
+            );
+        }
+        for other in ["{}", "[\"a\"]", "[300]"] {
+            let error = each(other).1.unwrap_err();
+            assert!(matches!(error, UnreadableAnswer::Shape { .. }), "{other}");
+        }
+    }
 }

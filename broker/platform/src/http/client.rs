@@ -207,7 +207,9 @@ fn settings(trust: &Trust, limits: &Limits) -> reqwest::ClientBuilder {
 }
 
 async fn read_all(mut response: reqwest::Response, limit: usize) -> Result<Bytes, TransportError> {
-    let mut body = BytesMut::new();
+    // A buffer that grows is copied, and for a while there are two of it.
+    let announced = response.content_length().unwrap_or_default();
+    let mut body = BytesMut::with_capacity(limit.min(usize::try_from(announced).unwrap_or(limit)));
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
         if body.len() + chunk.len() > limit {
             return Err(TransportError::TooLong { limit });

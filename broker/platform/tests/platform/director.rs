@@ -447,7 +447,10 @@ async fn the_latest_version_of_a_config_is_read_if_there_is_one() {
         .await
         .unwrap()
         .unwrap();
-    let missing = director.configs_of_type(&call(), &kind()).await.unwrap();
+    let missing: Vec<Config> = director
+        .configs_of_type(&call(), &kind(), Some)
+        .await
+        .unwrap();
     director
         .configs_named(&call(), &config_name())
         .await

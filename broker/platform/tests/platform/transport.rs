@@ -7,7 +7,7 @@ use std::{
 
 use odb_platform::{
     cloud_controller::CloudController,
-    director::{ConnectError, Director, DirectorError, Force, TaskFilter, TaskId},
+    director::{Config, ConnectError, Director, DirectorError, Force, TaskFilter, TaskId},
     http::{Call, Deadline, Limits, TransportError, Trust, TrustError},
     uaa::TokenSource,
 };
@@ -251,7 +251,7 @@ fn every_call_can_be_part_of_a_spawned_task() {
     spawnable(|| made::<Director>().vms(made(), made()));
     spawnable(|| made::<Director>().instance_states(made(), made()));
     spawnable(|| made::<Director>().config_latest(made(), made(), made()));
-    spawnable(|| made::<Director>().configs_of_type(made(), made()));
+    spawnable(|| made::<Director>().configs_of_type::<Config, Vec<_>>(made(), made(), Some));
     spawnable(|| made::<Director>().configs_named(made(), made()));
     spawnable(|| made::<Director>().put_config(made(), made(), made(), "", made()));
     spawnable(|| made::<Director>().delete_config(made(), made(), made()));

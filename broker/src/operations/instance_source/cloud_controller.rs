@@ -18,7 +18,7 @@ use odb_platform::{
 use tokio::time::Instant;
 
 use super::{
-    EntryStream, InstanceEntry, OfferingKnowledge, Selection, SourceError, WholeList,
+    EntryStream, InstanceEntry, InstanceRecord, OfferingKnowledge, Selection, SourceError,
     selection::named_place,
 };
 use crate::{
@@ -137,10 +137,10 @@ impl CloudControllerSource {
     }
 
     /// All instances. What was learned of the plans is good enough, for a while.
-    pub(super) async fn all(&self, call: &Call) -> Result<Vec<InstanceEntry>, SourceError> {
+    pub(super) async fn all(&self, call: &Call) -> Result<Vec<InstanceRecord>, SourceError> {
         let listed = async |known: &KnownPlans| {
             let entries = self.entries_of(call, known, &Selection::all());
-            entries.try_collect().await
+            entries.map_ok(InstanceRecord::from).try_collect().await
         };
         if let Some(known) = self.known() {
             match listed(&known).await {
@@ -184,17 +184,20 @@ impl CloudControllerSource {
         Ok(Some(by_plan))
     }
 
-    /// All instances, where we may see them. Plans are learned anew: of an offering that has been registered again old ones find
-    /// nothing.
-    pub(super) async fn whole_list(&self, call: &Call) -> Result<WholeList, SourceError> {
+    /// Removes those of the instances that are listed, where we may see all. Plans are learned anew: of an offering that has
+    /// been registered again old ones find nothing.
+    pub(super) async fn remove_listed(
+        &self,
+        call: &Call,
+        instances: &mut BTreeSet<InstanceId>,
+    ) -> Result<OfferingKnowledge, SourceError> {
         self.require_whole_sight(call).await?;
         let known = self.learn(call).await?;
-        let entries = self.entries_of(call, &known, &Selection::all());
-        let instances = entries.map_ok(|entry| entry.instance).try_collect();
-        Ok(WholeList {
-            instances: instances.await?,
-            offering: known.offering(),
-        })
+        let mut entries = self.entries_of(call, &known, &Selection::all());
+        while let Some(entry) = entries.try_next().await? {
+            instances.remove(&entry.instance);
+        }
+        Ok(known.offering())
     }
 
     /// Those of the instances that are known, of whatever offering.

@@ -39,7 +39,7 @@ pub use cloud_controller::CloudControllerSource;
 pub use entry::{InstanceEntry, InstanceRecord, RecordStanding};
 pub use error::SourceError;
 pub use selection::{FilterError, Selection};
-pub use whole_list::{OfferingKnowledge, WholeList};
+pub use whole_list::OfferingKnowledge;
 
 /// How many instances are looked up at the same time.
 const LOOKS_AT_ONCE: usize = 8;
@@ -153,11 +153,13 @@ impl InstanceSource {
 
     /// The instances of the offering's plans, those of retired plans included, as quotas see them. Safe to repeat.
     pub async fn records(&self, call: &Call) -> Result<Vec<InstanceRecord>, SourceError> {
-        let entries = match self {
-            Self::CloudController(source) => source.all(call).await?,
-            Self::ServiceInstancesApi(api) => instances_api::all(api, call).await?,
-        };
-        Ok(entries.into_iter().map(InstanceRecord::from).collect())
+        match self {
+            Self::CloudController(source) => source.all(call).await,
+            Self::ServiceInstancesApi(api) => {
+                let entries = instances_api::all(api, call).await?;
+                Ok(entries.into_iter().map(InstanceRecord::from).collect())
+            }
+        }
     }
 
     /// How many instances there are. Safe to repeat.

@@ -1,20 +1,11 @@
 //! What a source knows as a whole, for whoever acts upon what it does *not* know: nothing is told where a part may be missing.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use odb_platform::http::Call;
 
 use super::{InstanceSource, SourceError, instances_api};
 use crate::ids::InstanceId;
-
-/// All instances that a source knows.
-#[derive(Debug)]
-pub struct WholeList {
-    /// The instances.
-    pub instances: HashSet<InstanceId>,
-    /// Whether the source knows the offering at all.
-    pub offering: OfferingKnowledge,
-}
 
 /// Whether a source knows an offering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,38 +18,49 @@ pub enum OfferingKnowledge {
 }
 
 impl InstanceSource {
-    /// All that the source knows, read anew. Safe to repeat.
-    pub async fn whole_list(&self, call: &Call) -> Result<WholeList, SourceError> {
+    /// Removes those of the instances that the source lists. Its list is read anew and not kept: of thousands of instances
+    /// only those are held that it does not have. After an error the instances are of no use.
+    pub async fn remove_listed(
+        &self,
+        call: &Call,
+        instances: &mut BTreeSet<InstanceId>,
+    ) -> Result<OfferingKnowledge, SourceError> {
         match self {
-            Self::CloudController(source) => source.whole_list(call).await,
+            Self::CloudController(source) => source.remove_listed(call, instances).await,
             Self::ServiceInstancesApi(api) => {
                 let entries = instances_api::all(api, call).await?;
-                let offering = if entries.is_empty() {
+                for entry in &entries {
+                    instances.remove(&entry.instance);
+                }
+                Ok(if entries.is_empty() {
                     OfferingKnowledge::Unknown
                 } else {
                     OfferingKnowledge::Known
-                };
-                let instances = entries.into_iter().map(|entry| entry.instance);
-                Ok(WholeList {
-                    instances: instances.collect(),
-                    offering,
                 })
             }
         }
     }
 
-    /// Those of the instances that the source knows all the same when asked for by their ids: they may belong to another
-    /// offering, or have slipped from one page of a list to another while it was read. Safe to repeat.
-    pub async fn known_by_id(
+    /// Removes those of the instances that the source knows all the same when asked at this moment: they may belong to another
+    /// offering, or have slipped from one page of a list to another while it was read. After an error the instances are of no
+    /// use.
+    pub async fn remove_known(
         &self,
         call: &Call,
-        instances: &BTreeSet<InstanceId>,
-    ) -> Result<BTreeSet<InstanceId>, SourceError> {
+        instances: &mut BTreeSet<InstanceId>,
+    ) -> Result<(), SourceError> {
         match self {
-            Self::CloudController(source) => source.known_by_id(call, instances).await,
+            Self::CloudController(source) => {
+                for known in source.known_by_id(call, instances).await? {
+                    instances.remove(&known);
+                }
+            }
             // There is nothing but its list.
-            Self::ServiceInstancesApi(_) => Ok(BTreeSet::new()),
+            Self::ServiceInstancesApi(_) => {
+                self.remove_listed(call, instances).await?;
+            }
         }
+        Ok(())
     }
 
     /// Whether the source knows an instance, and its offering, at this moment. Safe to repeat.
@@ -70,8 +72,9 @@ impl InstanceSource {
         match self {
             Self::CloudController(source) => source.knows(call, instance).await,
             Self::ServiceInstancesApi(_) => {
-                let whole_list = self.whole_list(call).await?;
-                Ok((whole_list.instances.contains(instance), whole_list.offering))
+                let mut unknown = BTreeSet::from([instance.clone()]);
+                let offering = self.remove_listed(call, &mut unknown).await?;
+                Ok((unknown.is_empty(), offering))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The broker is killed in the middle of an operation and started again.
 
 use odb_conformance::{Broker, Foundation, Order, eventually, new_id};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{PATIENCE, history_of_a_deletion, history_of_an_order};
 
@@ -86,6 +86,47 @@ async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
     let poll = broker.platform().last_operation(&instance, &token).await;
     let succeeded = poll.status == 200 && poll.json()["state"] == "succeeded";
     assert!(succeeded || poll.status == 410, "{poll:?}");
+}
+
+#[tokio::test]
+async fn a_broker_serves_before_it_has_looked_up_what_it_left_and_reads_what_it_is_asked_about() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let mut broker = foundation.broker().start().await;
+    let control = foundation.control();
+    let (made, ordered) = (new_id(), new_id());
+    broker
+        .platform()
+        .provision_to_the_end(&made, &Order::small())
+        .await;
+    control
+        .set_task_fault(&json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } }))
+        .await;
+    let order = broker.platform().provision(&ordered, &Order::small());
+    let token = order.await.accepted();
+    broker.kill();
+    broker.ended().await;
+    let list = json!({ "method": "GET", "path": "/configs", "query": { "type": "odb-operation" } });
+    let held = control
+        .set_fault(&json!({ "server": "director", "requests": list, "times": 1, "effect": { "kind": "hold" } }))
+        .await;
+
+    broker.serve_again().await;
+    eventually("the list is asked for", PATIENCE, async || {
+        let fault = control.fault(held.id).await;
+        fault.has_struck().then_some(()).ok_or_else(String::new)
+    })
+    .await;
+
+    let platform = broker.platform();
+    let bound = platform.bind(&ordered, &new_id()).await;
+    assert_eq!(bound.expect_status(422).json()["error"], "ConcurrencyError");
+    platform.bind(&made, &new_id()).await.expect_status(201);
+    let poll = platform.last_operation(&ordered, &token).await;
+    assert_eq!(poll.expect_status(200).json()["state"], "in progress");
+    assert_eq!(control.fault(held.id).await.holds, 1);
+    control.clear_faults().await;
+    let ended = platform.end_of_operation(&ordered, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
 }
 
 #[tokio::test]
