@@ -8,7 +8,10 @@ use odb_platform::{
     director::DirectorError,
     http::{Call, StatusCode, TransportError},
 };
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
 
 use super::operation::Snapshot;
 use crate::{
@@ -33,6 +36,8 @@ pub(super) struct Inquirer {
     timings: Timings,
     request: RequestId,
     snapshot: watch::Sender<Snapshot>,
+    /// When to give up; without, never.
+    end: Option<Instant>,
 }
 
 impl Inquirer {
@@ -46,6 +51,15 @@ impl Inquirer {
             timings: *timings,
             request,
             snapshot,
+            end: None,
+        }
+    }
+
+    /// The same, but it gives up once this time has passed from now.
+    pub(super) fn within(&self, limit: Duration) -> Self {
+        Self {
+            end: Some(Instant::now() + limit),
+            ..self.clone()
         }
     }
 
@@ -85,6 +99,9 @@ impl Inquirer {
             unanswered = unanswered.saturating_add(1);
             self.note(unanswered);
             tell(unanswered, &error, what);
+            if self.end.is_some_and(|end| end <= Instant::now()) {
+                return Err(error);
+            }
             pauses.pause().await;
         }
     }
@@ -187,9 +204,20 @@ fn passes_with(status: StatusCode) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use odb_platform::http::Method;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use odb_platform::{director::ContextId, http::Method};
+    use serde_json::{Map, Value};
 
     use super::*;
+    use crate::{
+        bosh::{
+            Marker, RequestDigest, RequestIdentity, driver::first_snapshot, marker::NewMarker,
+            operation::Operation,
+        },
+        ids::InstanceId,
+        kind::OperationKind,
+    };
 
     fn no_answer(source: TransportError) -> DirectorError {
         DirectorError::NoAnswer {
@@ -203,6 +231,39 @@ mod tests {
     fn the_operator_is_told_at_growing_intervals_but_never_left_alone() {
         let told: Vec<u32> = (0..600).filter(|attempt| is_alarming(*attempt)).collect();
         assert_eq!(told, [4, 8, 16, 32, 64, 128, 256, 384, 512]);
+    }
+
+    #[tokio::test]
+    async fn what_has_an_end_gives_up_on_a_server_that_goes_on_failing() {
+        let marker = Marker::new(NewMarker {
+            offering: "redis".to_owned().into(),
+            plan: "small".to_owned().into(),
+            operation: OperationKind::Delete,
+            context: ContextId::random(),
+            request: RequestId::random(),
+            target: None,
+            errands: Vec::new(),
+            digest: RequestDigest::new(RequestIdentity(&Value::Null)),
+            dashboard_url: None,
+            labels: Map::new(),
+        });
+        let instance = InstanceId::try_from("one".to_owned()).unwrap();
+        let operation = Operation::of_marker(&instance, &marker, None, None);
+        let (snapshot, _polled) = watch::channel(first_snapshot(&operation));
+        let timings = Timings::default();
+        let inquirer = Inquirer::new(&timings, RequestId::random(), snapshot);
+        let asked = AtomicU32::new(0);
+
+        let answer: Result<(), _> = inquirer
+            .within(Duration::ZERO)
+            .insist("remove it", async |_| {
+                asked.fetch_add(1, Ordering::Relaxed);
+                Err(no_answer(TransportError::TooSlow { limit_ms: 1000 }))
+            })
+            .await;
+
+        assert!(answer.unwrap_err().passes());
+        assert_eq!(asked.into_inner(), 1);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What platform users read while they wait, told from the Director's event log.
 
+use std::fmt::Display;
+
 use odb_platform::director::{Event, StepState, TaskState};
 
 use super::{OperationKind, next_step::Stage};
@@ -119,6 +121,15 @@ pub(super) fn completed(kind: OperationKind) -> String {
 pub(super) fn never_submitted(kind: OperationKind) -> String {
     format!(
         "Instance {} failed: the work never began, nothing has changed. Try again.",
+        kind.noun()
+    )
+}
+
+/// The end of a deletion whose deployment is gone, while something else of the instance could not be removed.
+pub(super) fn unclean(kind: OperationKind, complaint: &impl Display) -> String {
+    format!(
+        "Instance {} failed: the instance is deleted, but something that belongs to it could not be removed. Delete it again; if \
+         that does not help: {complaint}",
         kind.noun()
     )
 }

@@ -30,6 +30,8 @@ pub struct Timings {
     pub undefined_client: Duration,
     /// How long it is tried to take back what a failed bind has made, in the background once its request is answered.
     pub undoing_a_bind: Duration,
+    /// How long a deletion goes on trying to remove what its instance leaves behind beside the deployment; then it has failed.
+    pub clean_up: Duration,
     /// How long an ended operation is remembered here; afterwards its marker tells.
     pub remembered: Duration,
     /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `remembered`: orders under
@@ -85,6 +87,7 @@ impl Default for Timings {
             taking_back: Duration::from_secs(4),
             undefined_client: Duration::from_secs(5),
             undoing_a_bind: Duration::from_mins(2),
+            clean_up: Duration::from_hours(1),
             remembered: Duration::from_hours(1),
             plans_believed: Duration::from_mins(10),
             incomplete_plans_believed: Duration::from_secs(5),
@@ -129,6 +132,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Timings> {
     let log = count("adapter_log_in_kibibytes", " KiB");
     let slow_client = seconds("slow_client_in_seconds");
     let connections = count("connections", "");
+    let clean_up = seconds("clean_up_in_seconds");
     let failed_authentication = seconds("failed_authentication_in_seconds");
     section.remark_unknown_keys();
     let request_budget = budget
@@ -149,6 +153,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Timings> {
         request_body,
         answer_unread: request_body,
         connections: connections.ok()?.unwrap_or(usual.connections),
+        clean_up: clean_up.ok()?.unwrap_or(usual.clean_up),
         failed_authentication: failed_authentication
             .ok()?
             .unwrap_or(usual.failed_authentication),

@@ -12,7 +12,7 @@ use crate::{
     bosh::{
         FormerSecret, LeftoversFault, Neighbours, Outcome, ReadMarkerError, StoredMarker,
         WriteMarkerError, config_name, configs,
-        insistence::{self, Passing, Pauses},
+        insistence::{self, Inquirer, Passing, Pauses},
         leftovers,
         marker::ClientRole,
         operation::SnapshotState,
@@ -42,10 +42,13 @@ enum Record {
 }
 
 impl Driver {
-    /// Removes what an instance leaves behind; the marker goes last.
+    /// Removes what an instance leaves behind; the marker goes last. A server that fails for long ends the operation: its
+    /// deployment is deleted, and a repeat of the deletion removes the rest.
     pub(super) async fn clean_up(&self) -> Result<(), Obstacle> {
         self.tell(self.stages.len());
-        if !self.is_absent().await? {
+        let inquirer = self.inquirer.within(self.neighbours.timings.clean_up);
+        let found = self.look_up(&inquirer).await;
+        if !is_absent(&found.map_err(Obstacle::unclean)?) {
             return Err(Obstacle::new("the deployment is still there".to_owned()));
         }
         let (neighbours, instance) = (&self.neighbours, &self.operation.instance);
@@ -53,21 +56,22 @@ impl Driver {
         let remove =
             |call| async move { leftovers::remove(neighbours, &call, instance, client).await };
         let what = "remove what the instance leaves behind";
-        Ok(self.inquirer.insist(what, remove).await?)
+        let removed = inquirer.insist(what, remove).await;
+        removed.map_err(Obstacle::unclean)
     }
 
     pub(super) async fn is_absent(&self) -> Result<bool, DirectorError> {
-        // A name that another team has by now is not the instance's any more.
-        Ok(matches!(
-            self.deployment().await?,
-            Deployment::Absent | Deployment::ForeignTeam
-        ))
+        Ok(is_absent(&self.deployment().await?))
     }
 
     pub(super) async fn deployment(&self) -> Result<Deployment, DirectorError> {
+        self.look_up(&self.inquirer).await
+    }
+
+    async fn look_up(&self, inquirer: &Inquirer) -> Result<Deployment, DirectorError> {
         let (director, name) = (&self.neighbours.director, &self.operation.deployment);
         let look = |call| async move { director.deployment(&call, name).await };
-        self.inquirer.insist("look the deployment up", look).await
+        inquirer.insist("look the deployment up", look).await
     }
 
     /// Nothing was handed over: what was written for it goes, and what was remembered before is remembered again.
@@ -356,4 +360,9 @@ impl Driver {
             }
         }
     }
+}
+
+/// A name that another team has by now is not the instance's any more.
+fn is_absent(found: &Deployment) -> bool {
+    matches!(found, Deployment::Absent | Deployment::ForeignTeam)
 }

@@ -7,7 +7,7 @@ use odb_platform::director::{DirectorError, Event, TaskId};
 use super::Driver;
 use crate::{
     bosh::{
-        Condition, LeftoversFault, Outcome,
+        Condition, Outcome,
         course::{self, StepLog},
         insistence::{Passing, Pauses},
         narrative::{self, LatestStep},
@@ -41,6 +41,8 @@ enum Ending {
     Failure,
     /// An operator had enough of it.
     Cancellation,
+    /// The deployment is deleted, and something else of the instance is not.
+    Unclean,
 }
 
 impl Driver {
@@ -118,6 +120,14 @@ impl Driver {
                 tracing::error!(code = %Code::TaskFailed, bosh.task.id = task.map(TaskId::number), cause, "the operation has failed");
                 self.failure_for_user(*task)
             }
+            Ending::Unclean => {
+                tracing::error!(
+                    code = %Code::CleanUp,
+                    cause,
+                    "the deployment is deleted, but what belongs to the instance could not be removed; the deletion can be repeated"
+                );
+                narrative::unclean(self.operation.kind, &self.complaint(None))
+            }
         };
         let failed = |description| Outcome::Failed {
             description,
@@ -126,11 +136,13 @@ impl Driver {
         let detail = self.neighbours.error_detail;
         let told = match end {
             Ending::Cancellation => description.clone(),
-            Ending::Failure => Told::Ending.with_cause(description.clone(), cause, detail),
+            Ending::Failure | Ending::Unclean => {
+                Told::Ending.with_cause(description.clone(), cause, detail)
+            }
         };
         let outcome = match end {
             Ending::Cancellation => OperationOutcome::Cancelled,
-            Ending::Failure => OperationOutcome::Failed,
+            Ending::Failure | Ending::Unclean => OperationOutcome::Failed,
         };
         self.end(&failed(description), failed(told), counted, outcome)
             .await;
@@ -157,14 +169,18 @@ impl Driver {
         if let (OperationKind::Upgrade, Some(task)) = (kind, task) {
             return format!("Failed for bosh task: {task}");
         }
-        let complaint = Complaint {
+        let complaint = self.complaint(task);
+        format!("Instance {} failed: {complaint}", kind.noun())
+    }
+
+    fn complaint(&self, task: Option<TaskId>) -> Complaint<'_> {
+        Complaint {
             service: &self.neighbours.offering.name,
             instance: &self.operation.instance,
             request: &self.operation.request,
             task: task.or(self.operation.first_task),
-            operation: Some(Asked::Operation(kind)),
-        };
-        format!("Instance {} failed: {complaint}", kind.noun())
+            operation: Some(Asked::Operation(self.operation.kind)),
+        }
     }
 }
 
@@ -178,6 +194,14 @@ impl Obstacle {
         }
     }
 
+    /// What an instance leaves behind beside its deployment was not removed.
+    pub(super) fn unclean(error: impl std::error::Error + 'static) -> Self {
+        Self {
+            end: Ending::Unclean,
+            ..Self::new(Chain(&error).to_string())
+        }
+    }
+
     /// An operator has cancelled what was left to do, and no task of it was at work.
     pub(super) fn cancelled() -> Self {
         Self {
@@ -185,12 +209,6 @@ impl Obstacle {
             end: Ending::Cancellation,
             ..Self::new("there was more to do, which is not begun".to_owned())
         }
-    }
-}
-
-impl From<LeftoversFault> for Obstacle {
-    fn from(fault: LeftoversFault) -> Self {
-        Self::new(Chain(&fault).to_string())
     }
 }
 

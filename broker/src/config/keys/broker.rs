@@ -164,6 +164,13 @@ const TIMINGS: Keys = Keys::only(&[
     )
     .otherwise(DefaultValue::Number(512)),
     Key::number_within(
+        "clean_up_in_seconds",
+        1,
+        86400,
+        "How long a deletion retries when a server does not remove what the instance leaves behind. Then it fails and can be repeated.",
+    )
+    .otherwise(DefaultValue::Number(3600)),
+    Key::number_within(
         "failed_authentication_in_seconds",
         0,
         60,

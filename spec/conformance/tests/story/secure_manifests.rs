@@ -564,6 +564,40 @@ async fn a_delete_waits_for_credhub_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn a_delete_gives_up_on_a_credhub_that_goes_on_failing_and_can_be_repeated() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = secure(&foundation, NOTING)
+        .with_timing("clean_up_in_seconds", 1)
+        .start()
+        .await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
+    platform
+        .provision_to_the_end(&instance, &with_secret("to be deleted"))
+        .await;
+    control
+        .set_fault(&json!({
+            "server": "credhub",
+            "requests": { "method": "DELETE" },
+            "effect": { "kind": "answer", "status": 503, "body": "down" },
+        }))
+        .await;
+
+    let token = platform.deprovision(&instance).await.accepted();
+    let ended = platform.end_of_operation(&instance, &token).await;
+
+    assert_eq!(ended.state, "failed", "{ended:?}");
+    let told = ended.last_description();
+    assert!(told.contains("Delete it again"), "{told}");
+    assert!(foundation.director().deployments().await.is_empty());
+    platform.deprovision(&instance).await.expect_status(500);
+    control.clear_faults().await;
+    platform.deprovision(&instance).await.expect_status(410);
+    assert_eq!(kept(&credhub, &instance).await, json!({}));
+    assert_eq!(foundation.director().marker(&instance).await, None);
+}
+
+#[tokio::test]
 async fn what_is_left_of_an_instance_that_is_gone_goes_with_its_delete() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = secure(&foundation, NOTING).start().await;

@@ -27,6 +27,7 @@ pub(super) fn of_the_broker_itself() -> Vec<Property> {
         "timings.lost_answer_in_seconds",
         "timings.slow_client_in_seconds",
         "timings.connections",
+        "timings.clean_up_in_seconds",
         "timings.failed_authentication_in_seconds",
     ];
     let mut properties = vec![
@@ -98,6 +99,7 @@ pub(super) fn of_the_service() -> Vec<Property> {
         same("service_adapter.path", json!("/var/vcap/jobs/a/bin/b")),
         same("service_adapter.mount_paths", json!(["/var/vcap/jobs/a"])),
         same("service_adapter.environment", json!(["LICENCE"])),
+        same("service_adapter.concurrent_bindings_per_instance", json!(1)),
         same(
             "service_deployment.releases",
             json!([{ "name": "a", "version": "1", "jobs": ["b"] }]),
