@@ -61,6 +61,29 @@ async fn what_the_platform_has_forgotten_is_an_orphan_and_is_deleted_as_an_insta
 }
 
 #[tokio::test]
+async fn where_the_platform_knows_every_deployment_no_marker_is_read() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    order(&foundation, "known").await;
+    let control = foundation.control();
+    let before = control.broker_calls(0).await;
+    let last = before.last().map_or(0, |call| call.number);
+
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+
+    let asked = control.broker_calls(last).await;
+    let reads = |path: &str| {
+        let reads = asked
+            .iter()
+            .filter(|call| call.method == "GET" && call.path == path);
+        reads.count()
+    };
+    assert_eq!(reads("/deployments"), 1, "{asked:#?}");
+    assert_eq!(reads("/configs"), 0, "{asked:#?}");
+}
+
+#[tokio::test]
 async fn an_orphan_is_found_and_deleted_where_the_cloud_controller_has_only_version_2() {
     let foundation = Foundation::setup()
         .with_old_cloud_controller()
