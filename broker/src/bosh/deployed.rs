@@ -181,7 +181,7 @@ impl Instances {
         }
     }
 
-    /// What the markers of these instances tell, of whichever broker. Where markers cannot be read that is nothing.
+    /// What the markers of these instances hold, of any broker. Where markers cannot be read, the result is empty.
     pub async fn attributions(
         &self,
         call: &Call,

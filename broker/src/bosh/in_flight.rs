@@ -81,7 +81,7 @@ impl Instances {
     }
 
     /// The operation that is in progress on an instance, as this process knows. Until everything of an earlier process has
-    /// been picked up, the marker is read where nothing is known: what it tells of is picked up here.
+    /// been picked up, the marker is read where nothing is known: an open operation in it is picked up here.
     pub(super) async fn operation_in_progress(
         &self,
         call: &Call,

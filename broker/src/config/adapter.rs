@@ -24,7 +24,7 @@ pub struct Adapter {
     pub concurrent_bindings: NonZeroU32,
 }
 
-/// What adapters can do unless the file says otherwise: bindings of one instance do not depend on each other.
+/// What adapters can do by default: bindings of one instance do not depend on each other.
 const CONCURRENT_BINDINGS: NonZeroU32 = NonZeroU32::new(8).expect("8 is not 0");
 
 /// How an adapter takes what it is asked (`broker.use_stdin`, `spec/contracts/adapter-protocol.md` §1.3 and §1.4).

@@ -2,7 +2,7 @@
 //! each other.
 //!
 //! An instance has as many permits as requests about its bindings may run at once. Such a request takes one of them,
-//! everything else takes them all. The semaphore is fair: whoever waits for all permits is not overtaken by those who want
+//! everything else takes them all. The semaphore is fair: a request that waits for all permits is not overtaken by those that want
 //! one. Each binding id has a lock of its own besides, which is taken first, so that repeats of one slow request do not use
 //! up the permits of the instance.
 
@@ -62,7 +62,7 @@ impl Locks {
         }
     }
 
-    /// Waits until nobody else works on the instance.
+    /// Waits until no other request works on the instance.
     pub(super) async fn instance(
         &self,
         instance: &InstanceId,
@@ -77,7 +77,7 @@ impl Locks {
         held.map(|permits| InstanceLock { _permits: permits })
     }
 
-    /// Waits until nobody else works on the binding, and few enough on other bindings of the instance.
+    /// Waits until no other request works on the binding, and few enough on other bindings of the instance.
     pub(super) async fn binding(
         &self,
         instance: &InstanceId,
@@ -99,7 +99,7 @@ impl Locks {
         within(deadline, instance, permits).await
     }
 
-    /// Waits until nobody else works on the binding.
+    /// Waits until no other request works on the binding.
     pub(super) async fn binding_record(
         &self,
         instance: &InstanceId,

@@ -15,7 +15,7 @@ use crate::{Answer, Foundation, Platform, Process, RawClient, Secrets, eventuall
 /// How lines of telemetry begin.
 const TELEMETRY: &str = "[on-demand-service-broker] ";
 
-/// What the log says once it is looked up what earlier processes left, or for as long as that cannot be looked up.
+/// The log lines that end the catch-up after a start: it is done, or it has failed and is retried.
 const CAUGHT_UP: [&str; 2] = [
     "caught up with what earlier processes left",
     "operations of an earlier process could not be looked up",

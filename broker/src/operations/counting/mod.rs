@@ -92,7 +92,7 @@ pub enum CountError {
     /// The Director did not tell which instances were let in before.
     #[error("could not count the service instances")]
     Markers(#[source] Fault),
-    /// The Director did not tell which instances it has.
+    /// The list of the Director's deployments could not be read.
     #[error("could not count the service instances")]
     Deployments(#[source] Fault),
 }

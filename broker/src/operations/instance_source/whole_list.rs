@@ -41,7 +41,7 @@ impl InstanceSource {
         }
     }
 
-    /// Removes those of the instances that the source knows all the same when asked at this moment: they may belong to another
+    /// Removes those of the instances that the source knows when asked for them at this moment: they may belong to another
     /// offering, or have slipped from one page of a list to another while it was read. After an error the instances are of no
     /// use.
     pub async fn remove_known(

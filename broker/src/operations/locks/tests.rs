@@ -179,10 +179,10 @@ fn ask(locks: &Locks, wish: Wish) -> Request {
     }))
 }
 
-/// Lets everybody go on who can. Gives those who hold what they asked for.
+/// Polls every waiting request. Returns those that hold what they asked for.
 fn settle(requests: &mut BTreeMap<usize, Request>) -> BTreeSet<usize> {
     let mut context = Context::from_waker(Waker::noop());
-    // Whoever gets on may let another one get on.
+    // Each request that goes on may let another one go on.
     for _ in 0..=requests.len() {
         for request in requests.values_mut() {
             if let Request::Waits(waiting) = request

@@ -75,7 +75,7 @@ enum Event {
     Hear {
         number: u8,
     },
-    /// The platform fails to delete what was never made, and says of it what it says of an instance at rest.
+    /// The platform fails to delete what was never made, and lists it like an instance at rest.
     FailToDelete {
         number: u8,
     },
@@ -176,7 +176,7 @@ impl World {
         usage
     }
 
-    /// Places of instances that were never made, and of which the platform says that they are being made.
+    /// Places of instances that were never made, and which the platform lists as being made.
     fn lingering(&self, but: &InstanceId) -> u64 {
         let lingers = |record: &&InstanceRecord| {
             record.instance != *but
