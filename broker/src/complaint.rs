@@ -8,6 +8,7 @@ use crate::{
     config::ErrorDetail,
     ids::{InstanceId, RequestId},
     kind::OperationKind,
+    telemetry::redact,
 };
 
 /// What happened to whom. Prints as the sentence with the labelled values that users of the Go broker know
@@ -60,7 +61,8 @@ impl Told {
         match detail {
             ErrorDetail::Hidden => words,
             ErrorDetail::Exposed => {
-                let cause: String = cause.chars().take(MAX_CAUSE).collect();
+                // Redacted first: half a secret is none that a mask would know.
+                let cause: String = redact(cause).chars().take(MAX_CAUSE).collect();
                 format!("{words}{joint}{cause}")
             }
         }
@@ -115,5 +117,12 @@ mod tests {
         let long = "x".repeat(100_000);
         let told = Told::Answer.with_cause(String::new(), &long, ErrorDetail::Exposed);
         assert!(told.len() < 2100, "{}", told.len());
+    }
+
+    #[test]
+    fn users_read_no_secret_of_a_cause() {
+        let cause = format!("{} refused password=hunter2", "x".repeat(MAX_CAUSE - 20));
+        let told = Told::Ending.with_cause("It failed".to_owned(), &cause, ErrorDetail::Exposed);
+        assert!(!told.contains("hunter"), "{told}");
     }
 }

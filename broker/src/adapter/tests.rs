@@ -388,7 +388,7 @@ async fn the_operator_reads_how_a_failing_adapter_ended_and_its_last_words() {
     for (stderr, words) in [
         ("one\ntwo\n\n", Some("two")),
         ("one\ntwo", Some("two")),
-        ("password: hunter2\n", Some("password:<redacted>")),
+        ("password: hunter2\n", Some("password: <redacted>")),
         (
             "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n",
             Some("<redacted>"),

@@ -19,7 +19,7 @@ use super::{
     operation::{Begun, Operation},
     unfinished,
 };
-use crate::ids::PlanId;
+use crate::{ids::PlanId, telemetry::Chain};
 
 /// Whether a delete goes on after a failing errand or an unresponsive VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Instances {
                     ..
                 }),
             ) if self.is_gone(&call, &name).await? => {
-                tracing::debug!(error = %fault, "somebody else has deleted it");
+                tracing::debug!(error = %Chain(&fault), "somebody else has deleted it");
                 self.remove_leftovers(order, stored.as_ref()).await
             }
             Err(Fault::Submit(SubmitError::Refused {

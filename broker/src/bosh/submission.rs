@@ -9,6 +9,7 @@ use odb_platform::{
 use tokio::time::{Instant, sleep};
 
 use super::of_context;
+use crate::telemetry::Chain;
 
 /// Between two looks for a task whose submission went unanswered.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -96,7 +97,7 @@ async fn look(
             }
             // What it was asked before may be waiting there, too.
             Err(error) => {
-                tracing::debug!(%error, "could not look for the task");
+                tracing::debug!(error = %Chain(&error), "could not look for the task");
                 seen_without_since = None;
             }
         }

@@ -1,25 +1,31 @@
 //! Prints an error with its causes. Nothing else prints errors.
 
-use std::{error::Error, fmt};
+use std::{
+    error::Error,
+    fmt::{self, Write as _},
+};
 
-/// An error and its causes in one line, joined by colons.
+use super::redact;
+
+/// An error and its causes in one line, joined by colons. Upstreams and adapters may have put secrets into it: they are
+/// masked.
 pub struct Chain<'a>(pub &'a (dyn Error + 'static));
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut last = self.0.to_string();
+        let mut chain = self.0.to_string();
+        let mut last = chain.clone();
         let mut cause = self.0.source();
         while let Some(error) = cause {
             let text = error.to_string();
             // A transparent wrapper says what its cause says.
             if text != last {
-                write!(f, ": {text}")?;
+                write!(chain, ": {text}")?;
             }
             last = text;
             cause = error.source();
         }
-        Ok(())
+        f.write_str(&redact(&chain))
     }
 }
 
@@ -37,6 +43,17 @@ mod tests {
         assert_eq!(
             Chain(&error).to_string(),
             "could not start the deployment: connection refused"
+        );
+    }
+
+    #[test]
+    fn what_an_upstream_says_of_a_secret_is_masked() {
+        let error = Outer(std::io::Error::other(
+            "status 400: `cannot parse redis://:hunter2@10.0.0.1:6379`",
+        ));
+        assert_eq!(
+            Chain(&error).to_string(),
+            "could not start the deployment: status 400: `cannot parse redis://:<redacted>@10.0.0.1:6379`"
         );
     }
 }

@@ -98,7 +98,12 @@ impl Director {
             if let DirectorError::OutOfTime { .. } = error
                 && let Err(error) = self.cancel(call, task).await
             {
-                tracing::debug!(%error, "the task that asks the agents goes on for nobody");
+                // Its words are not masked here.
+                let code = error.code();
+                tracing::debug!(
+                    director.code = code,
+                    "the task that asks the agents goes on for nobody"
+                );
             }
             return Err(error);
         }
