@@ -11,7 +11,7 @@
 //! | [`config`] | `broker.yml` |
 //! | [`telemetry`] | the log and what must not stand in it |
 //! | [`management`] | the JSON of the management API, which the operator's errands read |
-//! | [`code`], [`complaint`], [`ids`], [`kind`] | what all of them speak of |
+//! | [`code`], [`complaint`], `credhub_names`, [`ids`], [`kind`] | what all of them speak of |
 //!
 //! Arrows point down this list only. [`start_up`] puts the parts together, [`check`] looks at a configuration without
 //! serving, [`doctor`] tries every neighbour without changing anything. [`private_memory`] keeps the process to itself.
@@ -23,6 +23,7 @@ pub mod check;
 pub mod code;
 pub mod complaint;
 pub mod config;
+mod credhub_names;
 pub mod doctor;
 pub mod ids;
 pub mod instance_clients;

@@ -3,14 +3,13 @@
 use std::{collections::BTreeMap, future::Future};
 
 use odb_platform::{
-    credhub::CredHubError,
     director::{ConfigId, DirectorError, SubmitError, TaskId},
     http::{Call, Deadline},
 };
 
 use super::{
-    Fault, Instances, Marker, Neighbours, OperationKind, Order, Started, WriteMarkerError, configs,
-    deployment,
+    Fault, Instances, LeftoversFault, Marker, Neighbours, OperationKind, Order, Started,
+    WriteMarkerError, configs, deployment,
     in_flight::{UNKNOWN_TASK, started},
     markers::StoredMarker,
     operation::{Begun, Operation},
@@ -256,16 +255,18 @@ impl Instances {
         &self,
         call: &Call,
         hand_over: &HandOver<'_>,
-    ) -> Result<(), CredHubError> {
-        let (secrets, instance) = (&self.neighbours.secrets, &hand_over.order.instance);
+    ) -> Result<(), LeftoversFault> {
+        let Neighbours {
+            director, secrets, ..
+        } = &*self.neighbours;
+        let instance = &hand_over.order.instance;
         let HandOver { marker, .. } = hand_over;
         if marker.operation == OperationKind::Create && !marker.former_secrets.is_empty() {
             // There is no deployment that could use one.
-            return secrets.remove_all(call, instance).await;
+            return secrets.remove_all(call, director, instance).await;
         }
-        secrets
-            .put_back(call, instance, &marker.former_secrets)
-            .await
+        let former = &marker.former_secrets;
+        Ok(secrets.put_back(call, instance, former).await?)
     }
 
     async fn restore_configs(

@@ -1,6 +1,9 @@
 //! What a service instance leaves behind beside its deployment. Whatever is made for an instance and outlives its
 //! deployment is removed here, the marker last: with it the instance is forgotten.
 
+use std::fmt;
+
+use futures_util::future::BoxFuture;
 use odb_platform::{credhub::CredHubError, director::DirectorError, http::Call};
 
 use super::{Neighbours, config_name, deployment, insistence::Passing, marker::ClientRole};
@@ -15,7 +18,7 @@ pub enum LeftoversFault {
     /// The Director did not remove it, or did not say so.
     #[error(transparent)]
     Director(#[from] DirectorError),
-    /// The Director's CredHub did not remove it, or did not say so.
+    /// A CredHub did not remove it, or did not say so.
     #[error(transparent)]
     CredHub(#[from] CredHubError),
     /// The instance's UAA client was not removed, or nobody said so.
@@ -33,6 +36,16 @@ impl Passing for LeftoversFault {
     }
 }
 
+/// Where the credentials of bindings are kept: not with the Director.
+pub trait KeptBindings: fmt::Debug + Send + Sync {
+    /// Removes what is kept of the bindings of an instance. Safe to repeat.
+    fn remove_all<'a>(
+        &'a self,
+        call: &'a Call,
+        instance: &'a InstanceId,
+    ) -> BoxFuture<'a, Result<(), CredHubError>>;
+}
+
 /// Removes everything that an instance leaves behind. Safe to repeat.
 pub(super) async fn remove(
     neighbours: &Neighbours,
@@ -40,12 +53,15 @@ pub(super) async fn remove(
     instance: &InstanceId,
     client: ClientRole,
 ) -> Result<(), LeftoversFault> {
+    if let Some(bindings) = &neighbours.bindings {
+        bindings.remove_all(call, instance).await?;
+    }
     remove_without_marker(neighbours, call, instance, client).await?;
     tolerate_missing_rights(neighbours.markers.delete(call, instance).await)?;
     Ok(())
 }
 
-/// The same but for what is remembered of the instance.
+/// The same but for bindings, and for what is remembered of the instance.
 pub(super) async fn remove_without_marker(
     neighbours: &Neighbours,
     call: &Call,
@@ -58,7 +74,10 @@ pub(super) async fn remove_without_marker(
         }
         BoshConfigs::Disabled => {}
     }
-    neighbours.secrets.remove_all(call, instance).await?;
+    let Neighbours {
+        director, secrets, ..
+    } = neighbours;
+    secrets.remove_all(call, director, instance).await?;
     Ok(delete_client(neighbours, call, instance, client).await?)
 }
 

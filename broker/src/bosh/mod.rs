@@ -122,7 +122,7 @@ pub use dns::NoLink;
 pub use fault::Fault;
 pub use fetch::Fetched;
 pub use foundation::Foundation;
-pub use leftovers::LeftoversFault;
+pub use leftovers::{KeptBindings, LeftoversFault};
 pub use manifest::ManifestFault;
 pub use manifest_difference::{ManifestDifference, UnreadableManifest};
 pub use marker::{Marker, Origin, Outcome};
@@ -162,6 +162,7 @@ struct Neighbours {
     director: Director,
     markers: Markers,
     secrets: InstanceSecrets,
+    bindings: Option<Arc<dyn KeptBindings>>,
     offering: Arc<Offering>,
     timings: Timings,
     configs: BoshConfigs,
@@ -203,6 +204,8 @@ pub struct Surroundings {
     pub configs: BoshConfigs,
     /// The Director's, where secure manifests are on.
     pub credhub: Option<CredHub>,
+    /// Keeps the credentials of their bindings, where secure bindings are on.
+    pub bindings: Option<Arc<dyn KeptBindings>>,
     /// Administers their UAA clients.
     pub clients: InstanceClients,
     /// Knows what to deploy.
@@ -248,6 +251,7 @@ impl Instances {
             director,
             configs,
             credhub,
+            bindings,
             clients,
             adapter,
             targets,
@@ -272,6 +276,7 @@ impl Instances {
             ),
             director,
             secrets: InstanceSecrets::new(credhub, offering.id.clone()),
+            bindings,
             offering: offering.clone(),
             timings: config.broker.timings,
             configs,

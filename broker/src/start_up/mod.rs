@@ -38,7 +38,7 @@ pub(crate) mod trust;
 mod usage;
 mod warning;
 
-use std::ffi::OsString;
+use std::{ffi::OsString, sync::Arc};
 
 use odb_platform::{
     credhub::CredHub, director::Director, service_instances_api::ServiceInstancesApi,
@@ -47,7 +47,7 @@ use odb_platform::{
 use crate::{
     adapter::ServiceAdapter,
     api::OwnTls,
-    bosh::{Instances, Surroundings, Targets},
+    bosh::{Instances, KeptBindings, Surroundings, Targets},
     config::{AdapterForm, Config},
     offering::Schemas,
     operations::{BindingSettings, Lifecycle, Operations, SecureBindings},
@@ -229,12 +229,16 @@ pub async fn start(
         );
     }
     let configs = config_rights::of(&director, &config.broker).await;
+    let bindings = secure_bindings
+        .clone()
+        .map(|secure| Arc::new(secure) as Arc<dyn KeptBindings>);
     let instances = Instances::new(
         config,
         Surroundings {
             director,
             configs,
             credhub,
+            bindings,
             clients,
             adapter,
             targets: Targets::new(&config.offering, &config.software, &executable),

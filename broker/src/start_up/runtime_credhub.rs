@@ -34,7 +34,8 @@ pub(super) async fn check(config: &Config) -> Checked<Option<SecureBindings>> {
         .await
         .map_err(|source| vec![StartUpFault::RuntimeCredHubIdentity { url: url(), source }])?;
     tracing::info!(%version, "the runtime CredHub knows us");
-    Ok(Some(SecureBindings::new(credhub)))
+    let service = config.offering.id.clone();
+    Ok(Some(SecureBindings::new(credhub, service)))
 }
 
 async fn connect(

@@ -2,14 +2,15 @@
 
 use odb_platform::{
     credhub::{CredHub, CredHubError, CredentialId, CredentialName, Removed},
-    director::Config,
+    director::{Config, Director},
     http::{Call, StatusCode},
 };
 
 use super::{FormerSecret, InstanceSecrets, NewSecret, reference::used_in};
 use crate::{
-    bosh::{Fault, deployment},
+    bosh::{Fault, LeftoversFault, deployment},
     code::Code,
+    credhub_names::is_exactly_below,
     ids::InstanceId,
     telemetry::Chain,
 };
@@ -51,7 +52,7 @@ impl InstanceSecrets {
             return Ok(());
         };
         for FormerSecret { name, version } in former {
-            if !name.is_below(&folder) {
+            if !is_exactly_below(name, &folder) {
                 tracing::warn!(code = %Code::CleanUp, credential = %name, "a secret of another instance is not put back");
                 continue;
             }
@@ -87,7 +88,9 @@ impl InstanceSecrets {
         };
         let mut names = credhub.names_below(call, &folder).await?;
         let used = used_in(manifest);
-        names.retain(|name| !used.contains(&name.as_str().to_ascii_lowercase()));
+        names.retain(|name| {
+            is_exactly_below(name, &folder) && !used.contains(&name.as_str().to_ascii_lowercase())
+        });
         Ok(names)
     }
 
@@ -118,45 +121,90 @@ impl InstanceSecrets {
     pub(in crate::bosh) async fn remove_all(
         &self,
         call: &Call,
+        director: &Director,
         instance: &InstanceId,
-    ) -> Result<(), CredHubError> {
+    ) -> Result<(), LeftoversFault> {
         let Some(credhub) = &self.credhub else {
             return Ok(());
         };
-        match remove_all(credhub, call, instance).await {
+        match self
+            .try_to_remove_all(credhub, call, director, instance)
+            .await
+        {
             // As with configs: who may not is told, and the instance is gone all the same.
-            Err(
+            Err(LeftoversFault::CredHub(
                 error @ CredHubError::Refused {
                     status: StatusCode::FORBIDDEN,
                     ..
                 },
-            ) => {
+            )) => {
                 tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "secrets are left behind that may not be deleted");
                 Ok(())
             }
             removed => removed,
         }
     }
-}
 
-async fn remove_all(
-    credhub: &CredHub,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<(), CredHubError> {
-    let deployment = deployment(instance);
-    // Short ids are part of many names: only what has the deployment for a folder is the instance's.
-    let mut names = credhub.names_like(call, instance.as_str()).await?;
-    names.retain(|name| is_in_folder_named(name, deployment.as_str()));
-    for name in names {
-        match credhub.delete(call, &name).await? {
-            Removed::Yes => {}
-            Removed::WasAbsent => {
-                tracing::debug!(credential = %name, "a credential of the instance is gone already, or may not be deleted");
+    async fn try_to_remove_all(
+        &self,
+        credhub: &CredHub,
+        call: &Call,
+        director: &Director,
+        instance: &InstanceId,
+    ) -> Result<(), LeftoversFault> {
+        let found = credhub.names_like(call, instance.as_str()).await?;
+        let (own, mut others) = self.of_instance(instance, found);
+        if !others.is_empty() && has_twin(call, director, instance).await? {
+            tracing::warn!(
+                code = %Code::CleanUp,
+                credentials = others.len(),
+                "credentials stay that another deployment shares, whose name differs in case only"
+            );
+            others.clear();
+        }
+        for name in own.iter().chain(&others) {
+            match credhub.delete(call, name).await? {
+                Removed::Yes => {}
+                Removed::WasAbsent => {
+                    tracing::debug!(credential = %name, "a credential of the instance is gone already, or may not be deleted");
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// What is in the folder of the instance, and what others keep for its deployment. CredHub ignores case there: the
+    /// latter may be those of another instance, too. All else is none of the instance's, as short ids are part of many
+    /// names.
+    fn of_instance(
+        &self,
+        instance: &InstanceId,
+        found: Vec<CredentialName>,
+    ) -> (Vec<CredentialName>, Vec<CredentialName>) {
+        let folder = self.folder(instance).ok();
+        let is_own = |name: &CredentialName| {
+            let mut folders = folder.iter();
+            folders.any(|folder| is_exactly_below(name, folder))
+        };
+        let (own, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_own);
+        let deployment = deployment(instance);
+        others.retain(|name| is_in_folder_named(name, deployment.as_str()));
+        (own, others)
+    }
+}
+
+/// Whether the Director has a deployment whose name differs in case only: CredHub takes the variables of both for the same.
+async fn has_twin(
+    call: &Call,
+    director: &Director,
+    instance: &InstanceId,
+) -> Result<bool, LeftoversFault> {
+    let own = deployment(instance);
+    let deployments = director.deployments(call).await?;
+    Ok(deployments.iter().any(|other| {
+        let name = other.name.as_str();
+        name != own.as_str() && name.eq_ignore_ascii_case(own.as_str())
+    }))
 }
 
 /// Whether one of the folders above has this name.
@@ -183,6 +231,46 @@ async fn write_again(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_instance_has_its_own_folder_and_shares_only_what_others_keep_for_its_deployment() {
+        let secrets = InstanceSecrets::new(None, "o".to_owned().into());
+        let found = || {
+            let all = [
+                "/odb/o/service-instance_case-x/token",
+                "/odb/o/service-instance-f4_CASE-X/token",
+                "/odb/o/service-instance_CASE-X/from-before",
+                "/bosh/service-instance_case-x/generated",
+                "/c/o/case-x/b/credentials",
+            ];
+            all.iter().map(|name| name.parse().unwrap()).collect()
+        };
+        let of = |id: &str| {
+            let (own, others) = secrets.of_instance(&id.to_owned().try_into().unwrap(), found());
+            [own, others].map(|names| names.into_iter().map(String::from).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            of("case-x"),
+            [
+                vec!["/odb/o/service-instance_case-x/token"],
+                vec![
+                    "/odb/o/service-instance_CASE-X/from-before",
+                    "/bosh/service-instance_case-x/generated",
+                ],
+            ]
+        );
+        assert_eq!(
+            of("CASE-X"),
+            [
+                vec!["/odb/o/service-instance-f4_CASE-X/token"],
+                vec![
+                    "/odb/o/service-instance_case-x/token",
+                    "/odb/o/service-instance_CASE-X/from-before",
+                    "/bosh/service-instance_case-x/generated",
+                ],
+            ]
+        );
+    }
 
     #[test]
     fn only_what_has_the_deployment_for_a_folder_is_the_instances() {

@@ -1,5 +1,7 @@
 //! The secrets of an adapter's answer: what to write where, and the manifest that refers to it.
 
+use std::collections::BTreeMap;
+
 use odb_adapter_sdk::protocol::ManifestText;
 use odb_platform::{
     credhub::{CredentialId, CredentialName, CredentialValue, InvalidCredentialName, SecretJson},
@@ -51,6 +53,16 @@ pub enum SecretFault {
         name: String,
         /// What it is.
         found: &'static str,
+    },
+    /// CredHub takes both for the same.
+    #[error(
+        "the adapter's secrets `{one}` and `{other}` differ in case only, which CredHub ignores: give one of them another name"
+    )]
+    SameButForCase {
+        /// The name in a placeholder.
+        one: String,
+        /// The name in another one.
+        other: String,
     },
     /// It could be written, and no manifest could refer to it.
     #[error(
@@ -116,8 +128,18 @@ impl InstanceSecrets {
         secrets: Option<&Map<String, Value>>,
     ) -> Result<Vec<(String, CredentialName, CredentialValue)>, SecretFault> {
         let references = Reference::all_in(manifest);
-        let placeholders = references.iter().filter_map(Reference::placeholder);
-        placeholders
+        let placeholders = || references.iter().filter_map(Reference::placeholder);
+        let mut names = BTreeMap::new();
+        for name in placeholders() {
+            let other = names.insert(name.to_ascii_lowercase(), name);
+            if let Some(other) = other.filter(|other| *other != name) {
+                return Err(SecretFault::SameButForCase {
+                    one: other.to_owned(),
+                    other: name.to_owned(),
+                });
+            }
+        }
+        placeholders()
             .map(|name| {
                 let missing = || SecretFault::Missing {
                     name: name.to_owned(),
@@ -225,12 +247,36 @@ mod tests {
     }
 
     #[test]
+    fn ids_that_differ_in_case_keep_their_secrets_apart() {
+        let kept = InstanceSecrets::new(None, "offering".to_owned().into());
+        let path = |instance: &str| {
+            let instance = InstanceId::try_from(instance.to_owned()).unwrap();
+            kept.path(&instance, "Token").unwrap()
+        };
+        let (small, large) = (path("case-x"), path("CASE-X"));
+        assert_eq!(
+            small.as_str(),
+            "/odb/offering/service-instance_case-x/Token"
+        );
+        assert_eq!(
+            large.as_str(),
+            "/odb/offering/service-instance-f4_CASE-X/Token"
+        );
+        assert!(!large.names_the_same_as(&path("CAsE-X")));
+    }
+
+    #[test]
     fn a_secret_that_cannot_be_kept_is_told_by_its_name_and_never_by_its_value() {
         for (manifest, secrets, told) in [
             (
                 "((odb_secret:a))",
                 json!({"b": "hunter2"}),
                 "no secret of that name",
+            ),
+            (
+                "((odb_secret:Key)) ((odb_secret:key))",
+                json!({"Key": "hunter2", "key": "hunter3"}),
+                "`Key` and `key` differ in case only",
             ),
             ("((odb_secret:a))", json!({"a": ["hunter2"]}), "is a list"),
             ("((odb_secret:a))", json!({"a": ""}), "is empty"),

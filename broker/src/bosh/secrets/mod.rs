@@ -1,7 +1,7 @@
 //! Secrets of service instances, in the Director's CredHub (`spec/contracts/broker-behaviour.md` §3.8).
 //!
 //! What an adapter returns as secrets is kept in a folder of the instance, `/odb/OFFERING/DEPLOYMENT`, and its manifest refers
-//! to it. What manifests refer to, there or anywhere, is read for adapters that change an instance or make bindings.
+//! to it. The folder of an instance whose id has capitals names them, since CredHub ignores case. What manifests refer to, there or anywhere, is read for adapters that change an instance or make bindings.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -25,6 +25,7 @@ use odb_platform::{
 use super::{Instances, Neighbours, deployment};
 use crate::{
     code::Code,
+    credhub_names::capitals,
     ids::{InstanceId, OfferingId},
     telemetry::Chain,
 };
@@ -81,7 +82,14 @@ impl InstanceSecrets {
     }
 
     /// The folder of an instance. There is none for ids that CredHub has no letters for.
+    ///
+    /// The names of deployments begin with `service-instance_`, so that no other id has the folder of one with capitals.
     fn folder(&self, instance: &InstanceId) -> Result<CredentialName, InvalidCredentialName> {
-        format!("/odb/{}/{}", self.offering, deployment(instance)).parse()
+        let offering = &self.offering;
+        match capitals(instance.as_str()) {
+            None => format!("/odb/{offering}/{}", deployment(instance)),
+            Some(capitals) => format!("/odb/{offering}/service-instance-{capitals}_{instance}"),
+        }
+        .parse()
     }
 }

@@ -16,10 +16,21 @@ mod names;
 mod reader;
 mod record;
 
+use futures_util::future::BoxFuture;
 use odb_adapter_sdk::protocol::Binding;
 use odb_platform::{
-    credhub::{CredHub, CredHubError, CredentialValue, PermittedOperation, SecretJson},
-    http::Call,
+    credhub::{
+        CredHub, CredHubError, CredentialName, CredentialValue, PermittedOperation, Removed,
+        SecretJson,
+    },
+    http::{Call, StatusCode},
+};
+
+use crate::{
+    bosh::KeptBindings,
+    code::Code,
+    ids::{InstanceId, OfferingId},
+    telemetry::Chain,
 };
 
 pub use names::UnstorableIds;
@@ -31,10 +42,11 @@ pub(super) use names::BindingNames;
 use reader::Reader;
 use record::BindingRecord;
 
-/// The part of the runtime CredHub that belongs to bindings.
+/// The part of the runtime CredHub that belongs to the bindings of one offering.
 #[derive(Clone, Debug)]
 pub struct SecureBindings {
     credhub: CredHub,
+    service: OfferingId,
 }
 
 /// The runtime CredHub could not be asked, or did not do what it was asked to.
@@ -78,8 +90,8 @@ impl SecureBindingFault {
 
 impl SecureBindings {
     /// In this CredHub.
-    pub fn new(credhub: CredHub) -> Self {
-        Self { credhub }
+    pub fn new(credhub: CredHub, service: OfferingId) -> Self {
+        Self { credhub, service }
     }
 
     /// What is remembered of a binding, if it is there and complete. One of the Go broker has no record.
@@ -165,11 +177,58 @@ impl SecureBindings {
                 "take the permission to read the credentials back",
             ))?;
         }
+        let deleting = || SecureBindingFault::while_trying_to("delete the stored credentials");
+        if let Some(name) = &names.former_credentials {
+            self.delete_former(call, name).await.map_err(deleting())?;
+        }
         for name in [&names.credentials, &names.record] {
-            let deleted = self.credhub.delete(call, name).await;
-            deleted.map_err(SecureBindingFault::while_trying_to(
-                "delete the stored credentials",
+            self.credhub.delete(call, name).await.map_err(deleting())?;
+        }
+        Ok(())
+    }
+
+    /// Removes credentials from where the Go broker has them. What differs in case is another binding's.
+    async fn delete_former(
+        &self,
+        call: &Call,
+        name: &CredentialName,
+    ) -> Result<Removed, CredHubError> {
+        match self.credhub.latest(call, name).await? {
+            Some(found) if found.name == *name => self.credhub.delete(call, name).await,
+            Some(_) | None => Ok(Removed::WasAbsent),
+        }
+    }
+
+    /// Removes whatever is kept of the bindings of an instance.
+    async fn remove_all_of(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<(), SecureBindingFault> {
+        let mut removed = 0;
+        let folders = names::folders(&self.service, instance);
+        for folder in &folders {
+            let found = self.credhub.names_below(call, folder).await;
+            let mut found = found.map_err(SecureBindingFault::while_trying_to(
+                "look for stored credentials",
             ))?;
+            found.retain(|name| names::is_in_one_of(&folders, name));
+            let mut bindings: Vec<BindingNames> = Vec::new();
+            for names in found.iter().filter_map(BindingNames::around) {
+                if !bindings.iter().any(|known| known.record == names.record) {
+                    bindings.push(names);
+                }
+            }
+            for names in &bindings {
+                self.remove(call, names, None).await?;
+                removed += 1;
+            }
+        }
+        if removed > 0 {
+            tracing::info!(
+                bindings = removed,
+                "deleted credentials that the runtime CredHub still had for bindings of the instance"
+            );
         }
         Ok(())
     }
@@ -184,6 +243,30 @@ impl SecureBindings {
             "look what is remembered of the binding",
         ))?;
         Ok(stored.and_then(|stored| BindingRecord::read(names, &stored.value)))
+    }
+}
+
+impl KeptBindings for SecureBindings {
+    fn remove_all<'a>(
+        &'a self,
+        call: &'a Call,
+        instance: &'a InstanceId,
+    ) -> BoxFuture<'a, Result<(), CredHubError>> {
+        Box::pin(async move {
+            let removed = self.remove_all_of(call, instance).await;
+            match removed.map_err(|fault| *fault.source) {
+                Err(
+                    error @ CredHubError::Refused {
+                        status: StatusCode::FORBIDDEN,
+                        ..
+                    },
+                ) => {
+                    tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "credentials of bindings are left behind that may not be deleted");
+                    Ok(())
+                }
+                removed => removed,
+            }
+        })
     }
 }
 

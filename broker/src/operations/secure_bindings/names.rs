@@ -2,7 +2,10 @@
 
 use odb_platform::credhub::CredentialName;
 
-use crate::ids::{BindingId, InstanceId, OfferingId};
+use crate::{
+    credhub_names::{capitals, is_exactly_below},
+    ids::{BindingId, InstanceId, OfferingId},
+};
 
 /// A permission is for a path, which may be shorter than a name (`spec/contracts/platform-apis.md` §2.4).
 const LONGEST_PATH: usize = 255;
@@ -10,10 +13,12 @@ const LONGEST_PATH: usize = 255;
 /// The names of one binding.
 #[derive(Clone, Debug)]
 pub(in crate::operations) struct BindingNames {
-    /// The credentials. The name is the Go broker's.
+    /// The credentials. Of ids without capitals the name is the Go broker's.
     pub(super) credentials: CredentialName,
     /// What is remembered of the binding.
     pub(super) record: CredentialName,
+    /// Where the Go broker has the credentials of ids with capitals.
+    pub(super) former_credentials: Option<CredentialName>,
 }
 
 /// Names in CredHub have fewer characters than ids, and less room.
@@ -30,23 +35,61 @@ impl BindingNames {
         instance: &InstanceId,
         binding: &BindingId,
     ) -> Result<Self, UnstorableIds> {
+        let (own_instance, own_binding) = (part(instance.as_str()), part(binding.as_str()));
         let name = |what: &str| {
-            let name = format!("/c/{service}/{instance}/{binding}/{what}");
+            let name = format!("/c/{service}/{own_instance}/{own_binding}/{what}");
             let name = CredentialName::try_from(name).map_err(|_| UnstorableIds)?;
             if name.as_str().len() > LONGEST_PATH {
                 return Err(UnstorableIds);
             }
             Ok(name)
         };
+        let credentials = name("credentials")?;
+        let former = format!("/c/{service}/{instance}/{binding}/credentials").parse();
         Ok(Self {
+            former_credentials: former.ok().filter(|former| *former != credentials),
+            credentials,
+            record: name("record")?,
+        })
+    }
+
+    /// Those of a binding of which one of the names was found.
+    pub(super) fn around(found: &CredentialName) -> Option<Self> {
+        let (binding, _) = found.as_str().rsplit_once('/')?;
+        let name = |what: &str| format!("{binding}/{what}").parse().ok();
+        Some(Self {
             credentials: name("credentials")?,
             record: name("record")?,
+            former_credentials: None,
         })
     }
 
     /// What the platform gets in the place of credentials.
     pub(in crate::operations) fn reference(&self) -> &str {
         self.credentials.as_str()
+    }
+}
+
+/// The folders in which there may be bindings of an instance: its own, and that of the Go broker.
+pub(super) fn folders(service: &OfferingId, instance: &InstanceId) -> Vec<CredentialName> {
+    let mut names = vec![part(instance.as_str()), instance.as_str().to_owned()];
+    names.dedup();
+    let folders = names.into_iter();
+    folders
+        .filter_map(|name| format!("/c/{service}/{name}").parse().ok())
+        .collect()
+}
+
+/// Whether the credential belongs to a binding in one of the folders. What differs in case may be another instance's.
+pub(super) fn is_in_one_of(folders: &[CredentialName], name: &CredentialName) -> bool {
+    folders.iter().any(|folder| is_exactly_below(name, folder))
+}
+
+/// An id as part of a name. No id has a colon.
+fn part(id: &str) -> String {
+    match capitals(id) {
+        None => id.to_owned(),
+        Some(capitals) => format!("{id}:{capitals}"),
     }
 }
 
@@ -67,6 +110,48 @@ mod tests {
     fn credentials_are_where_the_go_broker_has_them() {
         let names = names("i-1", "b_2").unwrap();
         assert_eq!(names.reference(), "/c/service/i-1/b_2/credentials");
+    }
+
+    #[test]
+    fn ids_that_differ_in_case_keep_their_credentials_apart() {
+        let reference = |instance, binding| names(instance, binding).unwrap().credentials;
+        let all = [
+            reference("case-x", "b"),
+            reference("CASE-X", "b"),
+            reference("Case-X", "b"),
+            reference("case-x", "B"),
+        ];
+        assert_eq!(all[1].as_str(), "/c/service/CASE-X:f4/b/credentials");
+        assert_eq!(all[3].as_str(), "/c/service/case-x/B:8/credentials");
+        for (index, name) in all.iter().enumerate() {
+            let mut others = all[index + 1..].iter();
+            assert!(!others.any(|other| other.names_the_same_as(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_instance_has_what_is_in_its_folders_in_its_own_letters() {
+        let service = OfferingId::from("service".to_owned());
+        let of = |instance: &str| {
+            let folders = folders(&service, &instance.to_owned().try_into().unwrap());
+            let all = [
+                "/c/service/case-x/b/credentials",
+                "/c/service/CASE-X/b/credentials",
+                "/c/service/CASE-X:f4/b/record",
+                "/c/service/case-xy/b/credentials",
+            ];
+            let mut all = all.to_vec();
+            all.retain(|name| is_in_one_of(&folders, &name.parse().unwrap()));
+            all
+        };
+        assert_eq!(of("case-x"), ["/c/service/case-x/b/credentials"]);
+        assert_eq!(
+            of("CASE-X"),
+            [
+                "/c/service/CASE-X/b/credentials",
+                "/c/service/CASE-X:f4/b/record"
+            ]
+        );
     }
 
     #[test]

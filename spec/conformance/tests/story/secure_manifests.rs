@@ -513,6 +513,40 @@ async fn a_secret_that_an_update_does_not_use_any_more_goes_when_it_has_succeede
     assert_eq!(kept(&credhub, &instance).await, json!({ "one": "1" }));
 }
 
+/// CredHub ignores case, and the Director generates variables under the names of deployments.
+#[tokio::test]
+async fn instances_whose_ids_differ_in_case_keep_their_secrets() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = secure(&foundation, NOTING).start().await;
+    let (platform, credhub) = (broker.platform(), foundation.bosh_credhub());
+    let (small, large) = ("case-x", "CASE-X");
+    platform
+        .provision_to_the_end(small, &with_secret("small"))
+        .await;
+    let before = credhub.names_like(small).await;
+
+    platform
+        .provision_to_the_end(large, &with_secret("large"))
+        .await;
+
+    let of_large = format!("/odb/{OFFERING}/service-instance-f4_CASE-X/odb_managed_secret");
+    assert_eq!(credhub.value(&of_large).await, Some("large".into()));
+    assert_eq!(credhub.value(&managed(small)).await, Some("small".into()));
+    let manifest = foundation
+        .director()
+        .manifest("service-instance_CASE-X")
+        .await;
+    assert!(manifest.contains(&format!("(({of_large}))")), "{manifest}");
+
+    delete(&broker, large).await;
+    assert_eq!(credhub.value(&of_large).await, None);
+    assert_eq!(credhub.names_like(small).await, before);
+    change(&broker, small, &with_clients(100)).await;
+
+    delete(&broker, small).await;
+    assert_eq!(credhub.names_like(small).await, Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn a_delete_waits_for_credhub_and_leaves_nothing_behind() {
     let foundation = Foundation::setup().without_processes().start().await;

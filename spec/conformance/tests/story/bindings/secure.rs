@@ -115,6 +115,75 @@ async fn whoever_the_request_names_may_read_and_a_request_that_names_nobody_is_r
     );
 }
 
+/// A platform may delete an instance with bindings: it purges, or forgets. Nobody unbinds them any more.
+#[tokio::test]
+async fn what_bindings_have_in_credhub_goes_with_their_instance() {
+    let scene = Scene::secure().await;
+    let credhub = scene.foundation.runtime_credhub();
+    let (platform, app) = (scene.broker.platform(), new_id());
+    let bindings = [new_id(), new_id()];
+    for binding in &bindings {
+        let bound = platform.bind_app(&scene.instance, binding, &app).await;
+        bound.expect_status(201);
+    }
+    let path = scene.path(&bindings[0]);
+    let of_go_broker = scene.path(&new_id());
+    let of_another = of_go_broker.replace(&scene.instance, &format!("{}-b", scene.instance));
+    for name in [&of_go_broker, &of_another] {
+        credhub.set(name, &json!({})).await;
+    }
+
+    let token = platform.deprovision(&scene.instance).await.accepted();
+    let ended = platform.end_of_operation(&scene.instance, &token).await;
+
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    assert_eq!(scene.stored().await, [of_another]);
+    let actor = format!("mtls-app:{app}");
+    assert_eq!(credhub.permitted(&path, &actor).await, Vec::<String>::new());
+
+    // What was left by an earlier try goes with a repeat, although there is no deployment any more.
+    credhub.set(&of_go_broker, &json!({})).await;
+    platform
+        .deprovision(&scene.instance)
+        .await
+        .expect_status(410);
+    assert!(!scene.stored().await.contains(&of_go_broker));
+}
+
+/// CredHub ignores case.
+#[tokio::test]
+async fn bindings_whose_ids_differ_in_case_keep_their_credentials() {
+    let scene = Scene::secure().await;
+    let credhub = scene.foundation.runtime_credhub();
+    let (platform, app) = (scene.broker.platform(), new_id());
+    let reference = async |binding: &str, password: &str| {
+        scene.answer_with(&json!({ "credentials": { "password": password } }).to_string());
+        let bound = platform.bind_app(&scene.instance, binding, &app).await;
+        let reference = bound.expect_status(201).json()["credentials"]["credhub-ref"].clone();
+        reference.as_str().unwrap_or_default().to_owned()
+    };
+
+    let small = reference("binding-a", "small").await;
+    let large = reference("Binding-A", "large").await;
+
+    assert_eq!(small, scene.path("binding-a"));
+    assert_eq!(
+        credhub.value(&small).await,
+        Some(json!({ "password": "small" }))
+    );
+    assert_eq!(
+        credhub.value(&large).await,
+        Some(json!({ "password": "large" }))
+    );
+    let unbound = platform.unbind(&scene.instance, "Binding-A").await;
+    unbound.expect_status(200);
+    assert_eq!(credhub.value(&large).await, None);
+    assert_eq!(
+        credhub.value(&small).await,
+        Some(json!({ "password": "small" }))
+    );
+}
+
 #[tokio::test]
 async fn empty_credentials_reach_the_platform_unchanged_and_are_not_stored() {
     let scene = Scene::secure().await;
