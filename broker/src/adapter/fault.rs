@@ -4,11 +4,11 @@ use std::{io, path::Path};
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 
-use super::process::{Ended, Stream, Unfinished};
+use super::{
+    process::{Ended, Stream, Unfinished},
+    shown,
+};
 use crate::telemetry::Redaction;
-
-/// The most of an adapter's own message that a platform user gets to read.
-const MAX_USER_TEXT: usize = 2048;
 
 /// Why a call of the adapter gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +96,14 @@ pub enum AdapterFault {
     },
 }
 
+/// The most of a failing adapter's stdout that reaches the log, in bytes.
+const LONGEST_LOGGED: usize = 2048;
+
+fn cut(text: &str) -> &str {
+    let text = text.trim();
+    &text[..text.floor_char_boundary(LONGEST_LOGGED)]
+}
+
 /// The last line that a failing adapter printed on stderr, redacted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its last words on stderr were `{0}`")]
@@ -109,17 +117,17 @@ impl AdapterFault {
             .code()
             .map_or(ExitCode::Failure, ExitCode::from);
         let text = String::from_utf8_lossy(&ended.stdout);
-        let text: String = text.trim().chars().take(MAX_USER_TEXT).collect();
+        let for_user = shown::message(&text);
         // Where the author says nothing on stderr, this is all the operator has.
         let mut redaction = Redaction::default();
-        for line in text.lines() {
+        for line in cut(&text).lines() {
             tracing::warn!(adapter.stdout = %redaction.line(line), "the failing service adapter says");
         }
         Self::Failed {
             call,
             code,
             status: ended.status.to_string(),
-            for_user: Some(text).filter(|text| !text.is_empty()),
+            for_user: Some(for_user).filter(|text| !text.is_empty()),
             last_words: ended.last_words.map(LastWords),
         }
     }

@@ -12,6 +12,7 @@
 //! | `process` | one supervised child process |
 //! | `strays` | what it leaves behind outside its process group |
 //! | `watchdog` | ends it when the broker is killed |
+//! | `shown` | what users get to see of its words |
 //! | `answer`, `fault` | what it printed, understood; why there is no answer |
 
 mod answer;
@@ -20,6 +21,7 @@ mod fault;
 mod plan;
 mod process;
 mod question;
+mod shown;
 mod strays;
 #[cfg(test)]
 mod tests;
@@ -49,6 +51,7 @@ pub use executable::ExecutableDigest;
 pub use fault::AdapterFault;
 pub use plan::plan_for_adapter;
 pub use process::Stream;
+pub use shown::{UnusableAddress, check_dashboard, check_log_drain};
 pub use strays::{end_all_strays, watch_for_strays};
 pub use watchdog::{start_watchdog, watch};
 

@@ -19,7 +19,8 @@ use super::{
     secrets::NewSecret,
 };
 use crate::{
-    adapter::plan_for_adapter,
+    adapter::{check_dashboard, plan_for_adapter},
+    code::Code,
     config::{BoshConfigs, Plan},
     ids::PlanId,
     instance_clients::{InstanceClient, Making},
@@ -145,7 +146,8 @@ impl Instances {
         let dashboard_url = self
             .adapter
             .dashboard_url(&dashboard, self.due(order))
-            .await?;
+            .await?
+            .filter(|address| is_usable(address));
         if let Some(client) = client {
             self.renew_client(order, client).await?;
             self.redirect_client(order, client, dashboard_url.as_deref())
@@ -257,6 +259,17 @@ impl Instances {
             .adapter
             .generate_manifest(&request, self.due(order))
             .await?)
+    }
+}
+
+/// Whether users may be shown the address of a dashboard. An instance is of use without.
+fn is_usable(dashboard: &str) -> bool {
+    match check_dashboard(dashboard) {
+        Ok(()) => true,
+        Err(fault) => {
+            tracing::warn!(code = %Code::AdapterAnswer, "the adapter's `dashboard_url` {fault}: the instance gets none");
+            false
+        }
     }
 }
 

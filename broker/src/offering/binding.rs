@@ -7,13 +7,23 @@ use jiff::Timestamp;
 use odb_adapter_sdk::protocol::Binding;
 use serde_json::{Map, Value, value::RawValue};
 
+use crate::adapter::{UnusableAddress, check_log_drain};
+
 /// The answer is none that a platform could use. What stands there may be secret and is not told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{member}` of the adapter's answer to `create-binding` {fault}")]
 pub struct InvalidBinding {
     /// Where, such as `volume_mounts[0].driver`.
     member: String,
-    fault: &'static str,
+    fault: BindingFault,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum BindingFault {
+    #[error("{0}")]
+    Shape(&'static str),
+    #[error(transparent)]
+    Address(#[from] UnusableAddress),
 }
 
 /// A member that platforms take only from offerings that announce it, in the spelling of `requires`.
@@ -32,24 +42,30 @@ pub fn check_binding(
     requires: &[String],
 ) -> Result<Vec<Unannounced>, InvalidBinding> {
     if let Some(credentials) = &binding.credentials {
-        let read = Read::new("credentials", credentials);
+        let read = Read::new("credentials", credentials)?;
         if !read.value.is_null() {
             read.object()?;
         }
     }
     let mounts = binding.volume_mounts.as_deref();
-    let mounts = mounts.map(|mounts| Read::new("volume_mounts", mounts).list());
+    let mounts = mounts.map(|mounts| Read::new("volume_mounts", mounts)?.list());
     let mounts = mounts.transpose()?.unwrap_or_default();
     for mount in &mounts {
         check_volume_mount(mount)?;
     }
     if let Some(endpoints) = &binding.endpoints {
-        for endpoint in Read::new("endpoints", endpoints).list()? {
+        for endpoint in Read::new("endpoints", endpoints)?.list()? {
             check_endpoint(&endpoint)?;
         }
     }
     if let Some(metadata) = &binding.metadata {
-        check_metadata(&Read::new("metadata", metadata))?;
+        check_metadata(&Read::new("metadata", metadata)?)?;
+    }
+    if let Some(drain) = &binding.syslog_drain_url {
+        check_log_drain(drain).map_err(|fault| InvalidBinding {
+            member: "syslog_drain_url".to_owned(),
+            fault: fault.into(),
+        })?;
     }
 
     let given = [
@@ -150,17 +166,24 @@ struct Read {
 }
 
 impl Read {
-    fn new(path: &str, raw: &RawValue) -> Self {
-        Self {
-            path: path.to_owned(),
-            value: serde_json::from_str(raw.get()).unwrap_or_default(),
+    /// JSON that cannot be read has numbers beyond what programs hold, such as `1e999`, or has no end of brackets.
+    fn new(path: &str, raw: &RawValue) -> Result<Self, InvalidBinding> {
+        let path = path.to_owned();
+        match serde_json::from_str(raw.get()) {
+            Ok(value) => Ok(Self { path, value }),
+            Err(_) => Err(InvalidBinding {
+                member: path,
+                fault: BindingFault::Shape(
+                    "cannot be read: it has a number that is too large, or too many brackets in one another",
+                ),
+            }),
         }
     }
 
     fn fault(&self, fault: &'static str) -> InvalidBinding {
         InvalidBinding {
             member: self.path.clone(),
-            fault,
+            fault: BindingFault::Shape(fault),
         }
     }
 
@@ -182,7 +205,7 @@ impl Read {
     fn member(&self, member: &str) -> Result<Self, InvalidBinding> {
         self.optional(member)?.ok_or_else(|| InvalidBinding {
             member: format!("{}.{member}", self.path),
-            fault: "is missing",
+            fault: BindingFault::Shape("is missing"),
         })
     }
 
@@ -258,6 +281,37 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_nobody_can_read_are_named_and_others_stay_as_they_are() {
+        let check = |answer: &str| {
+            let binding: Binding = serde_json::from_str(answer).unwrap();
+            check_binding(&binding, &[])
+                .map(|_| ())
+                .map_err(|error| error.to_string())
+        };
+        for fine in [
+            r#"{"credentials":{"port":123456789012345678901234567890,"ratio":1e-999}}"#,
+            r#"{"credentials":{"share":0.1000000000000000055511151231257827}}"#,
+        ] {
+            assert_eq!(check(fine), Ok(()), "{fine}");
+        }
+        for (answer, member) in [
+            (r#"{"credentials":{"port":1e999}}"#, "`credentials` "),
+            (
+                r#"{"endpoints":[{"host":"a","ports":["1"],"weight":-1e400}]}"#,
+                "`endpoints` ",
+            ),
+            (r#"{"metadata":{"cost":1e999}}"#, "`metadata` "),
+        ] {
+            let error = check(answer).unwrap_err();
+            assert!(error.starts_with(member), "{answer}: {error}");
+            assert!(
+                error.contains("number") && !error.contains("e999"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn what_needs_an_announcement_is_named_where_there_is_none() {
         let answer = json!({
             "syslog_drain_url": "syslog://logs",
@@ -277,6 +331,14 @@ mod tests {
             |host: Value, ports: Value| json!({ "endpoints": [{ "host": host, "ports": ports }] });
         for (answer, member) in [
             (json!({ "credentials": "SECRET" }), "`credentials` "),
+            (
+                json!({ "syslog_drain_url": "http://SECRET" }),
+                "`syslog_drain_url` ",
+            ),
+            (
+                json!({ "syslog_drain_url": "syslog://SECRET\u{1b}" }),
+                "`syslog_drain_url` ",
+            ),
             (
                 json!({ "volume_mounts": { "SECRET": 1 } }),
                 "`volume_mounts` ",

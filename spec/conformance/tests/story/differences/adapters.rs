@@ -71,6 +71,37 @@ async fn a_talkative_adapter_is_cut_short() {
     assert!(told.len() < 4096, "{} bytes", told.len());
 }
 
+/// Users click on one and read the other.
+#[tokio::test]
+async fn what_an_adapter_shows_to_users_is_an_address_and_one_line() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(
+        r#"read_input
+case $call in
+  dashboard-url) echo '{"dashboard_url":"javascript:alert(1)"}';;
+  create-binding) printf 'Choose\n\033[31manother  name.\a'; exit 1;;
+  *) as_redis;;
+esac"#,
+    );
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+
+    let ordered = platform.provision(&instance, &Order::small()).await;
+    assert_eq!(ordered.json()["dashboard_url"], serde_json::Value::Null);
+    let token = ordered.accepted();
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    let log = broker.log();
+    assert!(log.iter().any(|line| line.mentions("dashboard_url")));
+    assert!(!log.iter().any(|line| line.mentions("alert(1)")));
+
+    let refused = platform.bind(&instance, &new_id()).await;
+    assert_eq!(
+        refused.expect_status(500).description(),
+        "Choose [31manother name."
+    );
+}
+
 /// 13: a dashboard was asked for when the deployment was under way, and its failure reported as that of the order.
 #[tokio::test]
 async fn an_order_or_a_change_whose_dashboard_fails_changes_nothing() {
