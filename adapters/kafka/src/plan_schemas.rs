@@ -9,7 +9,7 @@ use crate::plan_properties::PlanProperties;
 
 #[derive(Debug, thiserror::Error)]
 enum PlanSchemasError {
-    #[error("plan property `service_adapter_fails` is set")]
+    #[error("there are no schemas: plan property `service_adapter_fails` is set")]
     ToldToFail,
     #[error("plan property `schema_to_return` is not JSON")]
     NotJson(#[source] json::Error),
@@ -19,7 +19,9 @@ enum PlanSchemasError {
 pub(crate) fn generate(call: &GeneratePlanSchemas) -> Result<PlanSchemas, AdapterError> {
     let properties: PlanProperties = call.plan.properties_as()?;
     if properties.service_adapter_fails == Some(true) {
-        return Err(PlanSchemasError::ToldToFail.into());
+        // The original prints a text, which platforms under test look for.
+        let error = PlanSchemasError::ToldToFail;
+        return Err(AdapterError::for_user(format!("{error}.")).caused_by(error));
     }
     let Some(text) = properties.schema_to_return else {
         return Ok(PlanSchemas::of::<

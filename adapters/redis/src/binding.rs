@@ -41,12 +41,12 @@ pub(crate) fn create(
         "host": host,
         "port": PORT,
         "password": password,
-        "generated_secret": resolved.value(&deployed, "generated_secret"),
-        "odb_managed_secret": resolved.value(&deployed, "odb_managed_secret"),
-        "secret": resolved.value(&deployed, "secret"),
+        "generated_secret": resolved.value("generated_secret"),
+        "odb_managed_secret": resolved.value("odb_managed_secret"),
+        "secret": resolved.value("secret"),
         "dns_addresses": call.dns_addresses,
         "passed_in_secrets": call.secrets,
-        "expected_resolved_secrets": resolved.by_reference,
+        "expected_resolved_secrets": resolved.by_name,
     })))
 }
 
@@ -80,7 +80,7 @@ fn only_address<'v>(group: &str, vms: &'v BoshVms) -> Result<&'v str, BindingErr
 
 /// Values of the secrets that the manifest refers to; none at all without secure manifests.
 struct Resolved {
-    by_reference: Map<String, Value>,
+    by_name: Map<String, Value>,
 }
 
 impl Resolved {
@@ -93,9 +93,9 @@ impl Resolved {
             "private_key",
             "certificate",
         ];
-        let mut by_reference = Map::new();
+        let mut by_name = Map::new();
         let Some(secrets) = secrets else {
-            return Ok(Self { by_reference });
+            return Ok(Self { by_name });
         };
         let chosen = deployed.property("secret").map(|_| "secret");
         for property in ALWAYS.into_iter().chain(chosen) {
@@ -107,15 +107,13 @@ impl Resolved {
                 .expose(reference)
                 .filter(|value| !value.is_empty())
                 .ok_or(BindingError::UnknownSecret { property })?;
-            by_reference.insert(reference.to_owned(), value.into());
+            by_name.insert(property.to_owned(), value.into());
         }
-        Ok(Self { by_reference })
+        Ok(Self { by_name })
     }
 
-    fn value(&self, deployed: &Deployed, property: &str) -> &str {
-        deployed
-            .text(property)
-            .and_then(|reference| self.by_reference.get(reference)?.as_str())
-            .unwrap_or_default()
+    fn value(&self, property: &str) -> &str {
+        let value = self.by_name.get(property).and_then(Value::as_str);
+        value.unwrap_or_default()
     }
 }

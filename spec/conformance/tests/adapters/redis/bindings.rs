@@ -44,10 +44,14 @@ fn secrets_of_the_manifest_are_resolved(implementation: Implementation) {
     assert_eq!(credentials["odb_managed_secret"], "HardcodedAdapterValue");
     assert_eq!(credentials["secret"], "shared");
     assert_eq!(credentials["passed_in_secrets"], known);
-    assert_eq!(
-        credentials["expected_resolved_secrets"]["((instance_certificate.ca))"],
-        "ca"
-    );
+    assert_eq!(credentials["expected_resolved_secrets"]["ca_cert"], "ca");
+    let names: Vec<&String> = credentials["expected_resolved_secrets"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    assert!(names.iter().all(|name| !name.contains('(')), "{names:?}");
 
     known["((/mine))"] = "".into();
     input["secrets"] = known.to_string().into();
