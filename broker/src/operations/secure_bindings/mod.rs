@@ -223,6 +223,16 @@ impl SecureBindings {
                 self.remove(call, names, None).await?;
                 removed += 1;
             }
+            let is_of_binding = |name: &CredentialName| {
+                let mut bindings = bindings.iter();
+                bindings.any(|names| *name == names.credentials || *name == names.record)
+            };
+            for name in found.iter().filter(|name| !is_of_binding(name)) {
+                let deleted = self.credhub.delete(call, name).await;
+                deleted.map_err(SecureBindingFault::while_trying_to(
+                    "delete what else is kept of the instance",
+                ))?;
+            }
         }
         if removed > 0 {
             tracing::info!(
