@@ -144,8 +144,26 @@ fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
         .collect();
     let ids = distinct(&sections, "plan_id", "each plan has its own");
     let names = distinct(&sections, "name", "each plan has its own");
+    let own_ids = differ_from_the_offering(section, &sections);
     let plans = plans.into_iter().collect::<Option<Vec<_>>>()?;
-    ids.and(names).map(|()| plans)
+    ids.and(names).and(own_ids).map(|()| plans)
+}
+
+/// The specification has every id of a catalog be unique, offerings and plans together.
+fn differ_from_the_offering(offering: &Section<'_>, plans: &[Section<'_>]) -> Option<()> {
+    let Some(id) = offering.text("id") else {
+        return Some(());
+    };
+    let mut all = Some(());
+    for plan in plans {
+        if let Some(found) = plan.text("plan_id")
+            && found.value == id.value
+        {
+            let text = "is also `service_catalog.id`, the id of the service offering; give the plan an id of its own";
+            all = plan.refuse_value(&found, text);
+        }
+    }
+    all
 }
 
 /// The first limit of the file, whatever else is wrong with the catalog.

@@ -288,8 +288,8 @@ fn update(section: &Section<'_>) -> Result<Option<PlanUpdate>, Faulty> {
 fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
     let max_in_flight = max_in_flight(section);
     let canaries = vm_count(section, "canaries");
-    let canary_watch_time = text_or_empty(section, "canary_watch_time");
-    let update_watch_time = text_or_empty(section, "update_watch_time");
+    let canary_watch_time = watch_time(section, "canary_watch_time");
+    let update_watch_time = watch_time(section, "update_watch_time");
     let serial = section.optional_flag("serial").map(|found| found.value);
     let strategy = section.text("initial_deploy_az_update_strategy");
     if let Some(found) = &strategy
@@ -304,8 +304,8 @@ fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
     section.remark_unknown_keys();
     let mut update = PlanUpdate::new(max_in_flight?);
     update.canaries = canaries?;
-    update.canary_watch_time = canary_watch_time;
-    update.update_watch_time = update_watch_time;
+    update.canary_watch_time = canary_watch_time?;
+    update.update_watch_time = update_watch_time?;
     update.serial = serial;
     update.initial_deploy_az_update_strategy = strategy.map(|found| found.value);
     Some(update)
@@ -318,14 +318,70 @@ fn text_or_empty(section: &Section<'_>, key: &'static str) -> String {
         .unwrap_or_default()
 }
 
+/// How long a Director watches VMs; empty where absent, for adapters may have a time of their own.
+fn watch_time(section: &Section<'_>, key: &'static str) -> Option<String> {
+    let Some(found) = section.text(key) else {
+        return Some(String::new());
+    };
+    let wrong = match WatchTime::read(&found.value) {
+        WatchTime::Right => return Some(found.value),
+        WatchTime::Unreadable => format!("is `{}`, which no Director takes", found.value),
+        WatchTime::Reversed => format!("is `{}`, which ends before it begins", found.value),
+    };
+    let text = format!("{wrong}; give milliseconds, from and to, such as `30000-240000`");
+    section.refuse_value(&found, text)
+}
+
+/// What a Director makes of a watch time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WatchTime {
+    /// A number of milliseconds, or a range of two.
+    Right,
+    /// A range whose end is before its beginning.
+    Reversed,
+    /// Neither.
+    Unreadable,
+}
+
+impl WatchTime {
+    pub(crate) fn read(text: &str) -> Self {
+        let number = |text: &str| -> Option<u128> {
+            let digits = text.trim();
+            let are_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            are_digits.then(|| digits.parse().unwrap_or(u128::MAX))
+        };
+        let (least, most) = text.split_once('-').unwrap_or((text, text));
+        match (number(least), number(most)) {
+            (Some(least), Some(most)) if least <= most => Self::Right,
+            (Some(_), Some(_)) => Self::Reversed,
+            _ => Self::Unreadable,
+        }
+    }
+}
+
 fn max_in_flight(section: &Section<'_>) -> Option<MaxInFlight> {
-    const RIGHT: &str = "give a count of VMs or a percentage such as `25%`";
+    const RIGHT: &str = "give a count of VMs or a percentage such as `25%`, at most `100%`";
     let Some(found) = section.json("max_in_flight") else {
         return section.refuse("max_in_flight", format!("is missing; {RIGHT}"));
     };
     match serde_json::from_value(found.value.clone()) {
-        Ok(value) => Some(value),
-        Err(_) => section.refuse_value(&found, format!("is `{}`; {RIGHT}", found.value)),
+        Ok(value) if is_deployable(&value) => Some(value),
+        Ok(_) | Err(_) => {
+            let written = found.value.as_str().map(str::to_owned);
+            let written = written.unwrap_or_else(|| found.value.to_string());
+            section.refuse_value(&found, format!("is `{written}`; {RIGHT}"))
+        }
+    }
+}
+
+/// Whether a Director can calculate it: the protocol of adapters lets more pass.
+fn is_deployable(max_in_flight: &MaxInFlight) -> bool {
+    match max_in_flight {
+        MaxInFlight::Count(_) => true,
+        MaxInFlight::Percentage(share) => {
+            let percent = share.as_str().trim_end_matches('%').parse::<u32>();
+            share.is_plain() && percent.is_ok_and(|percent| percent <= 100)
+        }
     }
 }
 

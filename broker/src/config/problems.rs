@@ -153,6 +153,12 @@ impl Problems {
             .push(self.problem(place, key, text.into()));
     }
 
+    /// Whether there is a fault of what stands at a place.
+    pub(super) fn are_refused_at(&self, place: Place) -> bool {
+        let refusals = self.refusals.borrow();
+        refusals.iter().any(|refusal| refusal.place == Some(place))
+    }
+
     /// The faults and the remarks.
     pub(super) fn into_parts(self) -> (Vec<Problem>, Vec<Problem>) {
         (self.refusals.into_inner(), self.remarks.into_inner())

@@ -30,6 +30,8 @@ pub(super) struct Section<'a> {
 /// A key that nobody knows, near to one that is missing.
 #[derive(Clone)]
 struct Slip {
+    /// The full name of the missing key.
+    missing: String,
     written: String,
     meant: &'static str,
     place: Place,
@@ -141,14 +143,20 @@ impl<'a> Section<'a> {
             return self.context.problems.refuse(place, &self.key(key), text);
         };
         let Slip {
+            missing,
             written,
             meant,
             place,
         } = slip;
-        let wrong = text.rsplit_once("; ").map_or(&*text, |(wrong, _)| wrong);
+        // Where a whole section is missing, all that is missed in it is one fault.
+        let wrong = if self.slip.is_some() {
+            "is missing"
+        } else {
+            text.rsplit_once("; ").map_or(&*text, |(wrong, _)| wrong)
+        };
         let (line, column) = (place.line, place.column);
         let text = format!("{wrong}; write `{meant}` for `{written}` at {line}:{column}");
-        self.context.problems.refuse(place, &self.key(key), text)
+        self.context.problems.refuse(place, &missing, text)
     }
 
     /// Notes something about a key that is odd, or left out.

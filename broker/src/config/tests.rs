@@ -798,3 +798,69 @@ fn whoever_is_told_what_is_wrong_is_told_what_would_be_right() {
         assert!(problem.to_string().ends_with(problem.right()));
     }
 }
+
+/// The minimal configuration with an update block in its plan.
+fn updating(block: &str) -> String {
+    format!("{}    update: {block}\n", minimal())
+}
+
+#[test]
+fn watch_times_are_what_a_director_takes() {
+    for right in ["30000", "1000-2000", "' 1000 - 2000 '", "5-5", "''"] {
+        parse(&updating(&format!(
+            "{{max_in_flight: 1, canary_watch_time: {right}, update_watch_time: {right}}}"
+        )))
+        .unwrap_or_else(|invalid| panic!("{right}: {invalid}"));
+    }
+    for (wrong, told) in [
+        ("60s", "is `60s`, which no Director takes; "),
+        ("1-2-3", "is `1-2-3`, which no Director takes; "),
+        ("1.5", "is `1.5`, which no Director takes; "),
+        ("'-5'", "is `-5`, which no Director takes; "),
+        ("9-3", "is `9-3`, which ends before it begins; "),
+    ] {
+        for key in ["canary_watch_time", "update_watch_time"] {
+            let found = problems(&updating(&format!("{{max_in_flight: 1, {key}: {wrong}}}")));
+            assert_eq!(found.len(), 1, "{found:?}");
+            let told = format!("`service_catalog.plans[0].update.{key}` {told}");
+            assert!(found[0].contains(&told), "{found:?}");
+            assert!(found[0].ends_with("such as `30000-240000`"), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn max_in_flight_is_a_count_or_a_share_of_all_at_most() {
+    for right in ["1", "25%", "'100%'", "0%"] {
+        parse(&updating(&format!("{{max_in_flight: {right}}}")))
+            .unwrap_or_else(|invalid| panic!("{right}: {invalid}"));
+    }
+    for wrong in [
+        "150%",
+        "about 25%",
+        "25% or so",
+        "half",
+        "99999999999999999999%",
+    ] {
+        let found = problems(&updating(&format!("{{max_in_flight: {wrong}}}")));
+        assert_eq!(found.len(), 1, "{found:?}");
+        let told = format!(
+            "`service_catalog.plans[0].update.max_in_flight` is `{wrong}`; give a count of VMs or a percentage such as `25%`, \
+             at most `100%`"
+        );
+        assert!(found[0].ends_with(&told), "{found:?}");
+    }
+}
+
+#[test]
+fn a_plan_has_another_id_than_its_offering() {
+    let found = problems(&minimal().replace("plan_id: plan-1", "plan_id: offering-1"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].ends_with(
+            "`service_catalog.plans[0].plan_id` is also `service_catalog.id`, the id of the service offering; give the plan an \
+             id of its own"
+        ),
+        "{found:?}"
+    );
+}

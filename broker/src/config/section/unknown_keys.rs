@@ -70,6 +70,7 @@ impl Section<'_> {
                 .nearest(written)
                 .filter(|(_, meant)| is_unknown && *meant == key && looks_like_a_key(written))?;
             Some(Slip {
+                missing: self.key(key),
                 written: written.clone(),
                 meant,
                 place: place(name),
@@ -87,6 +88,10 @@ impl Section<'_> {
     }
 
     fn remark_unknown(&self, name: &str, place: Place) {
+        // The fault of what is missing names the typo already.
+        if self.context.problems.are_refused_at(place) {
+            return;
+        }
         let nearest = self.nearest(name);
         // `password:x` without a blank is a key, and `x` is nobody's business.
         let is_nameable = looks_like_a_key(name);

@@ -96,20 +96,24 @@ fn a_number_beyond_all_bounds_is_told_as_it_is_written() {
 }
 
 #[test]
-fn what_is_missing_is_told_where_its_misspelt_key_stands() {
-    let whole = minimal().replace("service_deployment:", "service_deploymnt:");
-    let line = 1 + whole
-        .lines()
-        .position(|line| line.starts_with("service_deploymnt:"))
-        .unwrap();
-    let found = problems(&whole);
-    assert_eq!(found.len(), 2, "{found:?}");
-    for (fault, key) in found.iter().zip(["releases", "stemcells"]) {
+fn what_is_missing_is_told_where_its_misspelt_key_stands_and_once() {
+    for (section, written) in [
+        ("service_deployment", "service_deploymnt"),
+        ("service_catalog", "service_catalogue"),
+        ("bosh", "bosch"),
+    ] {
+        let whole = minimal().replace(&format!("\n{section}:"), &format!("\n{written}:"));
+        let line = 1 + whole
+            .lines()
+            .position(|line| line.starts_with(&format!("{written}:")))
+            .unwrap();
+        let invalid = Config::parse(Path::new("broker.yml"), &whole).unwrap_err();
+        let found: Vec<_> = invalid.problems.iter().map(ToString::to_string).collect();
         let told = format!(
-            "broker.yml:{line}:1: `service_deployment.{key}` is empty; write `service_deployment` for `service_deploymnt` at \
-             {line}:1"
+            "broker.yml:{line}:1: `{section}` is missing; write `{section}` for `{written}` at {line}:1"
         );
-        assert_eq!(*fault, told);
+        assert_eq!(found, [told]);
+        assert_eq!(invalid.remarks, []);
     }
 
     let found =
