@@ -13,6 +13,7 @@ use odb_platform::{
 use super::{
     answer::ask,
     chart::{Chart, Trouble},
+    director,
     foundation::Uaa,
     grants::Grants,
     patience::Patience,
@@ -20,6 +21,7 @@ use super::{
     server::{AddressSource, Server},
     subject::{Probe, Subject},
     uaa::{self, Applicant, Granted},
+    whole::Whole,
 };
 use crate::telemetry::Chain;
 
@@ -37,6 +39,8 @@ pub(super) struct Particulars<'a> {
     pub(super) needed: &'static [PermittedOperation],
     /// What it is needed for.
     pub(super) feature: &'static str,
+    /// Names the Director that keeps the variables of deployments there, which are read for adapters.
+    pub(super) of_director: Option<&'a Whole<'a>>,
 }
 
 /// Looks at a CredHub and the UAA that it names.
@@ -253,6 +257,11 @@ async fn permissions(
         let operations: Vec<_> = permitted.iter().map(ToString::to_string).collect();
         let text = format!("`{}` below `{path}`", operations.join("`, `"));
         chart.fine(Probe::Rights, took, text);
+        if let Some(whole) = particulars.of_director
+            && let Some(folder) = director::folder_of_variables(whole).await
+        {
+            variables(credhub, particulars, &folder, chart, patience).await;
+        }
         return Some(());
     }
     if permitted.is_empty() && keeps_no_permissions(credhub, patience).await {
@@ -292,6 +301,58 @@ async fn permissions(
         chart.wrong(Probe::Rights, took, trouble);
     }
     None
+}
+
+/// Without `read` there, an adapter gets no variable that a manifest declares, which only adapters that need one notice.
+async fn variables(
+    credhub: &CredHub,
+    particulars: &Particulars<'_>,
+    folder: &CredentialName,
+    chart: &mut Chart,
+    patience: Patience,
+) {
+    let applicant = particulars.applicant;
+    let actor = Actor::UaaClient(applicant.name.to_owned());
+    let call = patience.work();
+    let began = tokio::time::Instant::now();
+    let (below, everywhere) = tokio::join!(
+        credhub.permitted_below(&call, Some(folder), &actor),
+        credhub.permitted_below(&call, None, &actor),
+    );
+    let took = began.elapsed();
+    let permitted: BTreeSet<PermittedOperation> = match (below, everywhere) {
+        (Ok(below), Ok(everywhere)) => below.into_iter().chain(everywhere).collect(),
+        (Err(error), _) | (_, Err(error)) => {
+            let trouble = refused(&error, particulars, chart.subject);
+            chart.wrong(Probe::Rights, took, trouble);
+            return;
+        }
+    };
+    let path = format!("{folder}/*");
+    if permitted.contains(&PermittedOperation::Read) {
+        let text = format!("`read` below `{path}`, where the variables of deployments are");
+        chart.fine(Probe::Rights, took, text);
+        return;
+    }
+    let seen = if permitted.is_empty() {
+        "no permission can be seen: there is none, or it lacks `read_acl`"
+    } else {
+        "it lacks `read`"
+    };
+    let wanted = to_permit(&[PermittedOperation::Read], &permitted);
+    let trouble = Trouble {
+        code: chart.subject.strangers(),
+        key: Some(applicant.key),
+        tried: format!("to see what `{actor}` may do below `{path}`"),
+        came: format!(
+            "{seen}; bindings and updates fail where the adapter needs `read`, for a variable that the manifest declares"
+        ),
+        remedy: format!(
+            "let an administrator of CredHub permit it: `credhub set-permission -p '{path}' -a {actor} -o {}`",
+            wanted.join(",")
+        ),
+    };
+    chart.odd(Probe::Rights, took, trouble);
 }
 
 /// Who sees names without a permission is at a CredHub that asks for none, as the Director's often is.

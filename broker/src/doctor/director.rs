@@ -1,6 +1,7 @@
 //! The Director and its UAA.
 
 use odb_platform::{
+    credhub::CredentialName,
     director::{Authentication, ConnectError, Director, DirectorError, Info},
     http::StatusCode,
 };
@@ -28,6 +29,24 @@ use crate::{
 
 const CLIENT_KEY: &str = "bosh.authentication.uaa.client_credentials";
 const USER_KEY: &str = "bosh.authentication.basic";
+
+/// The folder of its CredHub in which the Director keeps the variables of deployments: it is called like the Director. None where
+/// the Director cannot be asked, which is noted elsewhere.
+pub(super) async fn folder_of_variables(whole: &Whole<'_>) -> Option<CredentialName> {
+    let bosh = whole.sections.bosh.right()?;
+    let server = server_of_director(bosh, &mut Chart::of(Subject::Director))?;
+    let call = whole.patience.call();
+    let director = Director::connect(
+        &call,
+        bosh.url.as_written(),
+        &server.belief.trust,
+        start::credentials(bosh),
+        whole.patience.limits(),
+    );
+    let info = director.await.ok()?.info(&call).await.ok()?;
+    format!("/{}", info.name).parse().ok()
+}
+
 /// Looks at the Director, and at its UAA where it has one.
 pub(super) async fn look(whole: &Whole<'_>, bosh: &Bosh) -> (Vec<Chart>, Uaa) {
     let mut chart = Chart::of(Subject::Director);

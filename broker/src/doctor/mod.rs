@@ -215,6 +215,7 @@ async fn look_at_directors_credhub(whole: &Whole<'_>) -> (Vec<Chart>, Uaa) {
         folders: folders("/odb", whole),
         needed: &WITH_SECRETS,
         feature: "secure manifests (`broker.enable_secure_manifests`)",
+        of_director: Some(whole),
     };
     let mut chart = Chart::of(subject);
     let server = servers::server_of_directors_credhub(whole.sections, access, &mut chart);
@@ -249,6 +250,7 @@ async fn look_at_runtime_credhub(whole: &Whole<'_>) -> (Vec<Chart>, Uaa) {
         folders: folders("/c", whole),
         needed: &WITH_CREDENTIALS,
         feature: "secure bindings (`credhub`)",
+        of_director: None,
     };
     let mut chart = Chart::of(subject);
     let server = servers::server_of_runtime_credhub(section, &mut chart);

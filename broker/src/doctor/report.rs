@@ -8,7 +8,7 @@ use super::{
     Diagnosis,
     chart::{Finding, Mark, Row},
 };
-use crate::check::{Format, problem_json, problem_line};
+use crate::check::{Format, Sort, problem_json, problem_line};
 
 /// It grows when a key changes its meaning or goes.
 const FORMAT: u64 = 1;
@@ -17,7 +17,7 @@ impl Diagnosis {
     /// What to print.
     pub fn report(&self, format: Format) -> String {
         match format {
-            Format::Text => self.text(),
+            Format::Text | Format::Snippets(_) => self.text(),
             Format::Json => format!("{:#}\n", self.json()),
         }
     }
@@ -25,10 +25,10 @@ impl Diagnosis {
     fn text(&self) -> String {
         let mut text = String::new();
         for fault in &self.faults {
-            line(&mut text, &problem_line("fault", fault));
+            line(&mut text, &problem_line(Sort::Fault, fault));
         }
         for remark in &self.remarks {
-            line(&mut text, &problem_line("remark", remark));
+            line(&mut text, &problem_line(Sort::Remark, remark));
         }
         let rows: Vec<[String; 5]> = self.rows().map(cells).collect();
         let width = |column: usize| {

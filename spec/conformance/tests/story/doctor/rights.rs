@@ -12,6 +12,8 @@ const GUIDE: &str = include_str!("../../../../../docs/operators/permissions.md")
 const SECRET: &str = "of-the-operators-choice";
 /// The team of the guide's client.
 const TEAM: &str = "on-demand-broker";
+/// What the Director of the sandbox is called.
+const DIRECTOR: &str = "sandbox-director";
 /// A client of the Director's UAA that administers the others.
 const ADMINISTRATOR: &str = "uaa-administrator";
 
@@ -30,6 +32,8 @@ struct GuidedClient {
     authorities: Vec<String>,
     /// What it is permitted in the CredHub of its side: where, and what.
     permitted: Option<(String, Vec<String>)>,
+    /// The same of the variables of deployments.
+    variables: Option<(String, Vec<String>)>,
 }
 
 impl GuidedClient {
@@ -138,6 +142,7 @@ fn guided() -> Vec<GuidedClient> {
                         id: (*id).to_owned(),
                         authorities: list(flag(&words, "--authorities")),
                         permitted: None,
+                        variables: None,
                     });
                 }
                 ("sh credhub", ["credhub", "set-permission", ..]) => {
@@ -145,7 +150,13 @@ fn guided() -> Vec<GuidedClient> {
                     let path = flag(&words, "-p").replace("SERVICE-ID", &service);
                     let client = clients.last_mut().expect("its client comes first");
                     assert_eq!(actor, format!("uaa-client:{}", client.id));
-                    client.permitted = Some((path, list(flag(&words, "-o"))));
+                    let operations = list(flag(&words, "-o"));
+                    if path.contains("DIRECTOR-NAME") {
+                        let path = path.replace("DIRECTOR-NAME", DIRECTOR);
+                        client.variables = Some((path, operations));
+                    } else {
+                        client.permitted = Some((path, operations));
+                    }
                 }
                 _ => panic!("nobody knows what to do with `{line}`"),
             }
@@ -177,10 +188,12 @@ async fn foundation_of(clients: &[GuidedClient]) -> Foundation {
     let permissions = |side: Side| -> Value {
         let clients = clients.iter().filter(|client| client.side == side);
         clients
-            .filter_map(|client| {
-                let (path, operations) = client.permitted.as_ref()?;
+            .flat_map(|client| {
                 let actor = format!("uaa-client:{}", client.id);
-                Some(json!({ "path": path, "actor": actor, "operations": operations }))
+                let all = client.permitted.iter().chain(&client.variables);
+                all.map(move |(path, operations)| {
+                    json!({ "path": path, "actor": actor, "operations": operations })
+                })
             })
             .collect()
     };
@@ -310,6 +323,45 @@ async fn the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed(
 }
 
 #[tokio::test]
+async fn variables_of_deployments_that_cannot_be_read_are_warned_of() {
+    let clients = guided();
+    let of_credhub = |client: &&GuidedClient| client.variables.is_some();
+    let client = clients.iter().find(of_credhub).expect("the guide has one");
+    let lacking = [("none", None), ("write", Some("write,read_acl"))].map(|(id, operations)| {
+        let path = format!("/{DIRECTOR}/*");
+        GuidedClient {
+            id: format!("{}-{id}", client.id),
+            variables: operations.map(|operations| (path, list(operations))),
+            ..client.clone()
+        }
+    });
+    let all: Vec<_> = clients.iter().chain(&lacking).cloned().collect();
+    let foundation = foundation_of(&all).await;
+
+    for (client, told) in lacking
+        .iter()
+        .zip(["no permission can be seen", "it lacks `read`"])
+    {
+        let examine = || examined(client.used_by(with_all(&foundation, &clients)));
+        let ran = examine().await;
+        let blamed = ran.blamed();
+        let expected = ["director-credhub", "rights", "ODB-1118"].map(str::to_owned);
+        assert_eq!(blamed, [expected.into()], "{}", ran.output);
+        assert_eq!(ran.status, 0, "{}", ran.output);
+        let finding = &ran.report()["findings"][0];
+        assert_eq!(finding["severity"], "warning", "{finding}");
+        assert!(
+            finding["came"].as_str().unwrap().contains(told),
+            "{finding}"
+        );
+
+        follow(&foundation, finding).await;
+        let ran = examine().await;
+        assert_eq!(ran.report()["findings"], json!([]), "{}", ran.output);
+    }
+}
+
+#[tokio::test]
 async fn remedies_for_one_client_undo_neither_each_other_nor_what_it_had() {
     let service = service_id();
     let client = |side, id: &str, authorities, path| GuidedClient {
@@ -317,6 +369,7 @@ async fn remedies_for_one_client_undo_neither_each_other_nor_what_it_had() {
         id: id.to_owned(),
         authorities: list(authorities),
         permitted: Some((format!("{path}/{service}/*"), list("read,read_acl"))),
+        variables: Some((format!("/{DIRECTOR}/*"), list("read,read_acl"))),
     };
     let clients = [
         client(
@@ -332,6 +385,7 @@ async fn remedies_for_one_client_undo_neither_each_other_nor_what_it_had() {
         let configuration = with_all(&foundation, &clients);
         let same = clients.iter().map(|client| GuidedClient {
             permitted: None,
+            variables: None,
             ..client.clone()
         });
         examined(same.fold(configuration, |configuration, client| {
