@@ -2,7 +2,7 @@
 
 use std::{fs, net::IpAddr, path::Path, sync::Arc};
 
-use odb_conformance::{Foundation, Process, eventually};
+use odb_conformance::{Errand, ErrandConfiguration, Foundation, Process, eventually};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, PKCS_ECDSA_P256_SHA256,
     PKCS_RSA_SHA256, SignatureAlgorithm,
@@ -196,6 +196,46 @@ async fn the_certificate_of_the_chain_that_ends_first_is_warned_of() {
     assert_eq!(warned["level"], "ERROR", "{warned}");
     assert_eq!(warned["expiry"], "2024-02-29T00:00:00Z", "{warned}");
     assert!(warned.to_string().contains("renew it"), "{warned}");
+}
+
+/// What `openssl req -x509` makes is an authority's certificate, too.
+#[tokio::test]
+async fn an_errand_accepts_the_brokers_self_signed_certificate_and_no_other() {
+    let foundation = Foundation::start().await;
+    let (address, port) = foundation.broker_address();
+    let mut parameters = CertificateParams::new([address.to_owned()]).unwrap();
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let [own, other] = [(); 2].map(|()| {
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        (parameters.self_signed(&key).unwrap(), key)
+    });
+    let write = |name: &str, text: String| {
+        let file = foundation.folder().join(name);
+        fs::write(&file, text).unwrap();
+        Value::from(file.display().to_string())
+    };
+    let configuration = foundation
+        .broker()
+        .with("/broker/password", "hunter2-broker".into())
+        .with("/broker/tls/cert_file", write("own.crt", own.0.pem()))
+        .with(
+            "/broker/tls/key_file",
+            write("own.key", own.1.serialize_pem()),
+        )
+        .write("own.yml");
+    let mut broker = serve(&foundation, &configuration, &[]);
+    listens(&mut broker).await;
+
+    let url = format!("https://{address}:{port}");
+    for (certificate, status) in [(own.0, 0), (other.0, 1)] {
+        let configuration = ErrandConfiguration::of_broker(&foundation, &url, "hunter2-broker")
+            .with("/broker_api/tls/ca_cert", certificate.pem().into());
+        Errand::new(&foundation, "orphan-deployments")
+            .configured(&configuration)
+            .run()
+            .await
+            .expect_status(status);
+    }
 }
 
 #[tokio::test]
