@@ -7,7 +7,7 @@ use std::{ffi::OsString, path::PathBuf, process};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use on_demand_broker::{
-    check::{self, Reach},
+    check::{self, AdapterCalls, Colour, Reach},
     telemetry::LogFilter,
 };
 
@@ -52,10 +52,13 @@ pub(crate) enum Command {
     /// part of one.
     ///
     /// Looked at are the file, the rules that platforms have for a catalog, certificates and keys, the adapter's executable
-    /// and, with `enable_plan_schemas`, what the adapter says of its plans. No neighbour is asked: neither Director nor
-    /// Cloud Controller, UAA or CredHub; `--online` asks them as a start does.
+    /// and what it answers: its schemas, with `enable_plan_schemas`, and a manifest for a trial order of each plan. Nothing is
+    /// deployed. No neighbour is asked: neither Director nor Cloud Controller, UAA or CredHub; `--online` asks them as a start
+    /// does.
     ///
-    /// Exit status: 0 no faults (there may be remarks), 1 faults, 2 the command line means nothing.
+    /// At a terminal each problem is shown with its line of the file, where secrets are hidden. `NO_COLOR` switches colours off.
+    ///
+    /// Exit status: 0 no faults (there may be remarks), 1 faults, 2 the command line means nothing, 130 interrupted.
     Check(Check),
     /// Try every neighbour of a broker, without changing anything, and say what is wrong and what to do.
     ///
@@ -100,6 +103,9 @@ pub(crate) struct Check {
     /// Ask the neighbours, too: Director, Cloud Controller and whoever else is configured. Nothing is changed there.
     #[arg(long)]
     online: bool,
+    /// Whether the adapter is run, for its schemas and a trial order of each plan.
+    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = Switch::On)]
+    adapter: Switch,
     /// What is logged, to standard error: a level, or a list of `target=level`. Else nothing is.
     ///
     /// `on_demand_broker::adapter=info` shows what the adapter says on its standard error.
@@ -132,6 +138,42 @@ impl Check {
             (false, true) => Reach::Neighbours,
         }
     }
+
+    /// Whether the check runs the adapter.
+    pub(crate) fn adapter_calls(&self) -> AdapterCalls {
+        match self.adapter {
+            Switch::On => AdapterCalls::Made,
+            Switch::Off => AdapterCalls::LeftOut,
+        }
+    }
+
+    /// How findings are printed: with the lines of the file for people at a terminal.
+    pub(crate) fn format_on(
+        &self,
+        is_terminal: bool,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> check::Format {
+        if self.format == ReportFormat::Json || !is_terminal {
+            return self.format.into();
+        }
+        // https://no-color.org
+        let is_unwanted = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_impossible = variable("TERM").is_some_and(|terminal| terminal == "dumb");
+        check::Format::Snippets(if is_unwanted || is_impossible {
+            Colour::Off
+        } else {
+            Colour::On
+        })
+    }
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// It is
+    On,
+    /// It is not
+    Off,
 }
 
 /// How findings are printed.
@@ -233,6 +275,53 @@ mod tests {
             &["--configFilePath=b.yml"],
         ] {
             assert_eq!(parse(words).unwrap(), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_check_runs_the_adapter_unless_it_is_switched_off() {
+        for (words, calls) in [
+            (&["check", "--config", "b.yml"][..], AdapterCalls::Made),
+            (
+                &["check", "--config", "b.yml", "--adapter", "on"],
+                AdapterCalls::Made,
+            ),
+            (
+                &["check", "--config", "b.yml", "--adapter=off"],
+                AdapterCalls::LeftOut,
+            ),
+        ] {
+            let Command::Check(check) = parse(words).unwrap() else {
+                panic!("{words:?}");
+            };
+            assert_eq!(check.adapter_calls(), calls, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn lines_of_the_file_are_for_terminals_and_colours_for_those_that_want_them() {
+        use check::Format;
+
+        let format = |words: &[&str], is_terminal, variables: &[(&str, &str)]| {
+            let Command::Check(check) = parse(words).unwrap() else {
+                panic!("{words:?}");
+            };
+            check.format_on(is_terminal, |name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| value.into())
+            })
+        };
+        let text = &["check", "--config", "b.yml"];
+        let json = &["check", "--config", "b.yml", "--format", "json"];
+        assert_eq!(format(text, false, &[]), Format::Text);
+        assert_eq!(format(json, true, &[]), Format::Json);
+        for (variables, colour) in [
+            (&[][..], Colour::On),
+            (&[("TERM", "xterm-256color"), ("NO_COLOR", "")], Colour::On),
+            (&[("NO_COLOR", "1")], Colour::Off),
+            (&[("TERM", "dumb")], Colour::Off),
+        ] {
+            assert_eq!(format(text, true, variables), Format::Snippets(colour));
         }
     }
 

@@ -93,26 +93,41 @@ fn check_and_report(request: &Check) -> ExitCode {
     if let Some(filter) = &request.log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
     }
-    let file = named(&request.config);
-    let findings = match read(&request.config) {
-        Ok(source) => match Runtime::new() {
-            Ok(runtime) => runtime.block_on(check::check(
-                file,
-                &source,
-                request.reach(),
-                std::env::vars_os(),
-                jiff::Timestamp::now(),
-            )),
-            Err(error) => Findings::unreadable(file, &error),
-        },
-        Err(error) => Findings::unreadable(file, &error),
+    watch_for_strays();
+    let findings = match (read(&request.config), Runtime::new()) {
+        (Ok(source), Ok(runtime)) => {
+            let checked = runtime.block_on(check(request, &source));
+            runtime.shutdown_timeout(LAST_GASP);
+            end_all_strays();
+            match checked {
+                Some(findings) => findings,
+                None => return ExitCode::from(INTERRUPTED),
+            }
+        }
+        (Err(error), _) | (_, Err(error)) => Findings::unreadable(named(&request.config), &error),
     };
     let status = if findings.is_fine() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     };
-    print(&findings.report(request.format.into()), status)
+    let format = request.format_on(io::stdout().is_terminal(), |name| std::env::var_os(name));
+    print(&findings.report(format), status)
+}
+
+async fn check(request: &Check, source: &str) -> Option<Findings> {
+    let mut signals = Signals::listen().ok()?;
+    let checks = check::check(
+        named(&request.config),
+        source,
+        (request.reach(), request.adapter_calls()),
+        std::env::vars_os(),
+        jiff::Timestamp::now(),
+    );
+    tokio::select! {
+        findings = Box::pin(checks) => Some(findings),
+        () = signals.next() => None,
+    }
 }
 
 /// What is interrupted leaves nothing behind: no neighbour has been changed, and adapters are ended.

@@ -28,6 +28,7 @@
 //! | `configs` | the BOSH configs of an instance: what is written, goes, or becomes again what it was |
 //! | `leftovers`, `sweeps` | what to remove after a delete; and of operations that were given up |
 //! | `secrets` | what is kept in the Director's CredHub, and what manifests refer to |
+//! | `trial` | whether the adapter's manifest for a plan could be deployed, for a check of the configuration |
 //! | `fault` | what can go wrong |
 
 mod abilities;
@@ -76,6 +77,7 @@ mod submission;
 mod sweeps;
 mod target;
 mod token;
+mod trial;
 mod unfinished;
 mod update;
 mod upgrade;
@@ -131,9 +133,12 @@ pub use memory::{Memories, Memory, Remembered};
 pub use presence::{Presence, PresenceKind};
 pub use runs::{RunFault, Runs};
 pub use secrets::{FormerSecret, ResolveFault, SecretFault};
+pub(crate) use secrets::{has_reference, is_reference};
 pub use standing::Standing;
 pub use target::Targets;
 pub use token::OperationToken;
+pub use trial::TrialFault;
+pub(crate) use trial::{Tried, try_order};
 pub use upgrade::Upgraded;
 
 use drivers::{Drivers, Known};

@@ -3,25 +3,32 @@
 //! | file | checks |
 //! | --- | --- |
 //! | `certificates` | the broker's own certificate and key, trust roots, when they expire |
-//! | `report` | nothing; it prints what has been found |
+//! | `references` | `((references))` in the place of values |
+//! | `trial` | a trial order of each plan, as far as the adapter's manifest |
+//! | `snippet`, `report` | nothing; they print what has been found |
 //!
 //! The file itself is checked by [`config`](crate::config), adapter and neighbours as at a start.
 
 mod certificates;
+mod references;
 mod report;
+mod snippet;
+mod trial;
 
-use std::{error::Error, ffi::OsString, io, path::Path};
+use std::{error::Error, ffi::OsString, fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 use jiff::Timestamp;
 
 use crate::{
-    config::{Config, Inspection, Paths, PlanSchemaSupport, Problem, Sections},
+    adapter::ServiceAdapter,
+    config::{Config, Excerpt, Inspection, Paths, PlanSchemaSupport, Problem, Sections},
     start_up::{self, Examined, StartUpFault, StartUpWarning},
     telemetry::Chain,
 };
 
 pub use report::Format;
-pub(crate) use report::{problem_json, problem_line};
+pub(crate) use report::{Sort, problem_json, problem_line};
+pub use snippet::Colour;
 
 /// How far a check goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +41,18 @@ pub enum Reach {
     Neighbours,
 }
 
+/// Whether a check runs the adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdapterCalls {
+    /// For the schemas of plans, and a trial order of each.
+    Made,
+    /// It is not run.
+    LeftOut,
+}
+
+/// The mode bit of a file that everybody may read.
+const READABLE_BY_OTHERS: u32 = 0o004;
+
 /// What a check has found.
 #[derive(Debug)]
 pub struct Findings {
@@ -41,6 +60,8 @@ pub struct Findings {
     faults: Vec<Problem>,
     remarks: Vec<Problem>,
     not_checked: Vec<&'static str>,
+    /// The file as it has been read, to be quoted.
+    inspection: Option<Inspection>,
 }
 
 impl Findings {
@@ -52,7 +73,13 @@ impl Findings {
             faults: vec![Problem::of_file(file, text)],
             remarks: Vec::new(),
             not_checked: vec!["everything else"],
+            inspection: None,
         }
+    }
+
+    /// The line of the file that a problem is about.
+    fn excerpt(&self, problem: &Problem) -> Option<Excerpt> {
+        self.inspection.as_ref()?.excerpt(problem)
     }
 
     /// There is nothing but remarks.
@@ -83,6 +110,7 @@ pub(crate) fn read(file: &Path, source: &str, now: Timestamp) -> Read {
         faults: std::mem::take(&mut inspection.faults),
         remarks: std::mem::take(&mut inspection.remarks),
         not_checked: Vec::new(),
+        inspection: None,
     };
     certificates::check_roots(&inspection, now, &mut findings);
     findings.sort();
@@ -97,7 +125,7 @@ pub(crate) fn read(file: &Path, source: &str, now: Timestamp) -> Read {
 pub async fn check(
     file: &Path,
     source: &str,
-    reach: Reach,
+    (reach, calls): (Reach, AdapterCalls),
     environment: impl Iterator<Item = (OsString, OsString)>,
     now: Timestamp,
 ) -> Findings {
@@ -111,70 +139,101 @@ pub async fn check(
         faults: std::mem::take(&mut inspection.faults),
         remarks: std::mem::take(&mut inspection.remarks),
         not_checked: Vec::new(),
+        inspection: None,
     };
     let sections = std::mem::take(&mut inspection.sections);
     let usable = sections.complete().filter(|_| findings.is_fine());
     certificates::check_roots(&inspection, now, &mut findings);
+    references::look(&inspection, &mut findings);
     if paths == Paths::OfThisMachine {
         certificates::check_own(&inspection, now, &mut findings);
+        check_mode(file, &mut findings);
     }
-    let Examined { faults, warnings } = if let Some(config) = &usable {
-        check_what_runs(config, reach, environment, &mut findings).await
+    if let Some(config) = usable {
+        let environment = environment.collect();
+        let running = (reach, calls, environment);
+        check_what_runs(config, running, &inspection, &mut findings).await;
     } else {
         let text = "adapter and neighbours, because of the faults in the file";
         findings.not_checked.push(text);
-        Examined::default()
+    }
+    findings.sort();
+    findings.inspection = Some(inspection);
+    findings
+}
+
+/// The file holds passwords. Of standard input there is no mode to look at.
+fn check_mode(file: &Path, findings: &mut Findings) {
+    let mode = fs::metadata(file).map(|found| found.permissions().mode());
+    if mode.is_ok_and(|mode| mode & READABLE_BY_OTHERS != 0) {
+        let text =
+            "the file holds secrets and can be read by every user of this machine; `chmod o-r` it";
+        findings
+            .remarks
+            .push(Problem::of_file(file, text.to_owned()));
+    }
+}
+
+async fn check_what_runs(
+    mut config: Config,
+    (reach, calls, environment): (Reach, AdapterCalls, Vec<(OsString, OsString)>),
+    inspection: &Inspection,
+    findings: &mut Findings,
+) {
+    if reach == Reach::File {
+        if config.adapter.plan_schemas == PlanSchemaSupport::Enabled {
+            findings
+                .not_checked
+                .push("the adapter's schemas of the plans");
+        }
+        findings.not_checked.extend([
+            "adapter, certificate and key, which are on another machine",
+            "Director, Cloud Controller, UAA and CredHub",
+        ]);
+        return;
+    }
+    if calls == AdapterCalls::LeftOut {
+        config.adapter.plan_schemas = PlanSchemaSupport::Disabled;
+        findings
+            .not_checked
+            .push("the adapter's answers; `--adapter on` asks for them");
+    }
+    let variables = environment.iter().cloned();
+    let examined = if reach == Reach::Neighbours {
+        start_up::examine(&config, variables).await
+    } else {
+        let text = "Director, Cloud Controller, UAA and CredHub; `--online` asks them";
+        findings.not_checked.push(text);
+        start_up::examine_adapter(&config, variables).await
     };
-    for fault in faults {
+    note(examined, inspection, findings);
+    if calls == AdapterCalls::Made {
+        let timings = &config.broker.timings;
+        let adapter = ServiceAdapter::new(&config.adapter, timings, environment.into_iter());
+        trial::look(&config, &adapter, inspection, findings).await;
+    }
+}
+
+/// What a start would say.
+fn note(examined: Examined, inspection: &Inspection, findings: &mut Findings) {
+    for fault in examined.faults {
         // The file has them with their places already.
         if !matches!(
             fault,
             StartUpFault::Certificate { .. } | StartUpFault::Trust { .. }
         ) {
-            let problem = inspection.problem(fault.key(), told(&fault));
+            let problem = inspection.problem(fault.key(), with_causes("fails", &fault));
             findings.faults.push(problem.with_code(fault.code()));
         }
     }
-    for warning in &warnings {
+    for warning in &examined.warnings {
         let problem = inspection.problem(warning.key(), told_of(warning));
         findings.remarks.push(problem.with_code(warning.code()));
     }
-    findings.sort();
-    findings
 }
 
-async fn check_what_runs(
-    config: &Config,
-    reach: Reach,
-    environment: impl Iterator<Item = (OsString, OsString)>,
-    findings: &mut Findings,
-) -> Examined {
-    match reach {
-        Reach::File => {
-            if config.adapter.plan_schemas == PlanSchemaSupport::Enabled {
-                findings
-                    .not_checked
-                    .push("the adapter's schemas of the plans");
-            }
-            findings
-                .not_checked
-                .push("adapter, certificate and key, which are on another machine");
-            findings
-                .not_checked
-                .push("Director, Cloud Controller, UAA and CredHub");
-            Examined::default()
-        }
-        Reach::Machine => {
-            let text = "Director, Cloud Controller, UAA and CredHub; `--online` asks them";
-            findings.not_checked.push(text);
-            start_up::examine_adapter(config, environment).await
-        }
-        Reach::Neighbours => start_up::examine(config, environment).await,
-    }
-}
-
-/// A fault of a start as the rest of a sentence: what is wrong with its causes, then the remedy.
-fn told(fault: &StartUpFault) -> String {
+/// An error as the rest of a sentence: what is wrong with its causes, then the remedy. `subject` says of what it is one.
+fn with_causes(subject: &str, fault: &(dyn Error + 'static)) -> String {
     let text = fault.to_string();
     let (wrong, right) = text
         .rsplit_once("; ")
@@ -182,10 +241,10 @@ fn told(fault: &StartUpFault) -> String {
     // A transparent wrapper has told its cause already.
     match fault.source().filter(|cause| cause.to_string() != text) {
         Some(cause) => format!(
-            "fails: {wrong}: {}; {right}",
+            "{subject}: {wrong}: {}; {right}",
             in_one_clause(&Chain(cause).to_string())
         ),
-        None => format!("fails: {wrong}; {right}"),
+        None => format!("{subject}: {wrong}; {right}"),
     }
 }
 

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::Findings;
+use super::{
+    Findings,
+    snippet::{Colour, snippet},
+};
 use crate::config::Problem;
 
 /// How findings are printed.
@@ -13,32 +16,50 @@ pub enum Format {
     /// A line for each: `FILE:LINE:COLUMN: fault: KEY what is wrong; what would be right [CODE]`, the code where it is not
     /// that of all faults of a file.
     Text,
+    /// The same with the line of the file and a caret, for people at a terminal.
+    Snippets(Colour),
     /// One JSON document (`docs/operators/configuration.md`).
     Json,
+}
+
+/// What a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// It keeps the broker from working.
+    Fault,
+    /// It is odd.
+    Remark,
+}
+
+impl Sort {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Fault => "fault",
+            Self::Remark => "remark",
+        }
+    }
 }
 
 impl Findings {
     /// What to print.
     pub fn report(&self, format: Format) -> String {
         match format {
-            Format::Text => self.text(),
+            Format::Text => self.text(problem_line),
+            Format::Snippets(colour) => self.text(|sort, problem| {
+                let excerpt = self.excerpt(problem);
+                // A blank line sets them apart.
+                snippet(sort, problem, excerpt.as_ref(), colour) + "\n"
+            }),
             Format::Json => format!("{:#}\n", self.json()),
         }
     }
 
-    fn text(&self) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        lines.extend(self.faults.iter().map(|fault| problem_line("fault", fault)));
-        lines.extend(
-            self.remarks
-                .iter()
-                .map(|remark| problem_line("remark", remark)),
-        );
-        lines.extend(
-            self.not_checked
-                .iter()
-                .map(|what| format!("not checked: {what}")),
-        );
+    fn text(&self, show: impl Fn(Sort, &Problem) -> String) -> String {
+        let faults = self.faults.iter().map(|fault| show(Sort::Fault, fault));
+        let remarks = self.remarks.iter().map(|remark| show(Sort::Remark, remark));
+        let not_checked = self.not_checked.iter();
+        let not_checked = not_checked.map(|what| format!("not checked: {what}"));
+        let mut lines: Vec<String> = faults.chain(remarks).chain(not_checked).collect();
         let (faults, remarks) = (
             Count(self.faults.len(), "fault"),
             Count(self.remarks.len(), "remark"),
@@ -60,7 +81,7 @@ impl Findings {
 }
 
 /// `FILE:LINE:COLUMN: SORT: KEY what is wrong; what would be right [CODE]`.
-pub(crate) fn problem_line(sort: &str, problem: &Problem) -> String {
+pub(crate) fn problem_line(sort: Sort, problem: &Problem) -> String {
     let file = problem.file().display();
     let place = match problem.place() {
         Some((line, column)) => format!("{file}:{line}:{column}"),
@@ -68,7 +89,8 @@ pub(crate) fn problem_line(sort: &str, problem: &Problem) -> String {
     };
     let code = problem.code().map(|code| format!(" [{code}]"));
     format!(
-        "{place}: {sort}: {}{}",
+        "{place}: {}: {}{}",
+        sort.name(),
         problem.sentence(),
         code.unwrap_or_default()
     )

@@ -77,6 +77,23 @@ impl Document {
 }
 
 impl Document {
+    /// The characters of the file.
+    pub(super) fn source(&self) -> &[char] {
+        &self.source
+    }
+
+    /// The first character of a line, which is counted from one.
+    pub(super) fn start_of_line(&self, line: u64) -> Option<usize> {
+        let before = usize::try_from(line).ok()?.checked_sub(1)?;
+        let mut starts = std::iter::once(0).chain(
+            (1..)
+                .zip(&self.source)
+                .filter(|(_, letter)| **letter == '\n')
+                .map(|(next, _)| next),
+        );
+        starts.nth(before)
+    }
+
     /// Where the value of a key such as `service_catalog.plans[0].name` stands, or the nearest section around it.
     pub(super) fn nearest(&self, key: &str) -> Place {
         let mut node = &self.root;

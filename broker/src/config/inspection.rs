@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Reading, Sections, TlsFiles,
+    Excerpt, Reading, Sections, TlsFiles,
     document::{Document, Place, place},
-    keys::{self, Kind},
+    excerpt,
+    keys::{self, Kind, Standing},
     problems::{Problem, Problems},
     read,
+    scalars::{self, Part},
     section::{Context, Found, Paths, Section},
 };
 
@@ -98,6 +100,30 @@ impl Inspection {
             file: file.to_owned(),
             document,
         }
+    }
+
+    /// The texts of the file that a reader takes as they stand: full names of keys and values. What passes through to adapters
+    /// or platforms is not among them.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let Some(document) = &self.document else {
+            return Vec::new();
+        };
+        scalars::all(document, &keys::ROOT)
+            .into_iter()
+            .filter(|scalar| {
+                let standing = scalar.declared.map(|key| key.standing);
+                standing.is_some_and(|standing| !matches!(standing, Standing::Deprecated(_)))
+            })
+            .filter_map(|scalar| match scalar.part {
+                Part::Value(node) => Some((scalar.key, document.spelling(node)?)),
+                Part::Name(_) => None,
+            })
+            .collect()
+    }
+
+    /// The line on which a problem stands, fit to be shown.
+    pub fn excerpt(&self, problem: &Problem) -> Option<Excerpt> {
+        excerpt::of(self.document.as_ref()?, &keys::ROOT, problem)
     }
 
     /// A problem with the value of a key that shows only outside the file: with its place.

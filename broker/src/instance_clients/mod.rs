@@ -28,3 +28,4 @@ pub use client::{InstanceClient, Making};
 pub use fault::ClientFault;
 pub use keeper::InstanceClients;
 pub use preview::ClientPreview;
+pub(crate) use preview::client_of_an_order;

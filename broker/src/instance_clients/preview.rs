@@ -2,6 +2,7 @@
 
 use odb_adapter_sdk::protocol::UaaClient;
 use odb_platform::{director::ContextId, http::Call};
+use secrecy::SecretString;
 
 use super::{
     ClientFault, InstanceClient, InstanceClients, Whereabouts,
@@ -10,7 +11,11 @@ use super::{
     keeper::NO_SECRET,
     marks::Marks,
 };
-use crate::{ids::InstanceId, management::ChangeSort};
+use crate::{
+    config::ClientDefinition,
+    ids::{InstanceId, OfferingId},
+    management::ChangeSort,
+};
 
 /// Stands for a secret that is made when it is needed; as long as those are.
 const PLACEHOLDER: &str = "secret-of-the-client-not-made-yet";
@@ -37,24 +42,9 @@ impl InstanceClients {
             return Ok(None);
         };
         let blueprint = self.blueprint(definition);
-        let new_secret = || {
-            let has_secret = !definition.has_grant("implicit");
-            let secret = if definition.allow_public {
-                NO_SECRET
-            } else {
-                PLACEHOLDER
-            };
-            has_secret.then(|| secret.into())
-        };
-        let operation = ContextId::random();
         let found = administration.client(call, &client_id(instance)).await;
         let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
-            let made = InstanceClient {
-                instance: instance.clone(),
-                registration: blueprint.new_client(instance, place, operation.to_string())?,
-                secret: new_secret(),
-                origin: Origin::Made { operation },
-            };
+            let made = made_for(&blueprint, instance, place)?;
             return Ok(Some(ClientPreview {
                 told: made.for_adapter(),
                 change: Some(ChangeSort::Added),
@@ -72,13 +62,53 @@ impl InstanceClients {
         let client = InstanceClient {
             instance: instance.clone(),
             registration: wanted,
-            secret: is_to_be_renewed.then(new_secret).flatten(),
+            secret: is_to_be_renewed.then(|| placeholder(definition)).flatten(),
             // It is told as one that was found is; nothing is undone.
-            origin: Origin::Made { operation },
+            origin: Origin::Made {
+                operation: ContextId::random(),
+            },
         };
         Ok(Some(ClientPreview {
             told: client.for_adapter(),
             change: is_changed.then_some(ChangeSort::Changed),
         }))
     }
+}
+
+/// The client that the adapter would be given with an order. No UAA is called; the secret is a placeholder.
+pub(crate) fn client_of_an_order(
+    definition: &ClientDefinition,
+    offering: &OfferingId,
+    instance: &InstanceId,
+    place: &Whereabouts,
+) -> Result<UaaClient, ClientFault> {
+    let blueprint = Blueprint {
+        definition,
+        offering,
+    };
+    Ok(made_for(&blueprint, instance, place)?.for_adapter())
+}
+
+fn made_for(
+    blueprint: &Blueprint<'_>,
+    instance: &InstanceId,
+    place: &Whereabouts,
+) -> Result<InstanceClient, ClientFault> {
+    let operation = ContextId::random();
+    Ok(InstanceClient {
+        instance: instance.clone(),
+        registration: blueprint.new_client(instance, place, operation.to_string())?,
+        secret: placeholder(blueprint.definition),
+        origin: Origin::Made { operation },
+    })
+}
+
+/// What stands for the secret of a client; a client of the grant `implicit` has none.
+fn placeholder(definition: &ClientDefinition) -> Option<SecretString> {
+    let secret = if definition.allow_public {
+        NO_SECRET
+    } else {
+        PLACEHOLDER
+    };
+    (!definition.has_grant("implicit")).then(|| secret.into())
 }

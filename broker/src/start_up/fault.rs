@@ -5,7 +5,7 @@ use odb_platform::{
     credhub::{ConnectCredHubError, CredHubError},
     director::{ConnectError, DirectorError},
     http::{ClientError, StatusCode, TrustError},
-    service_instances_api::ServiceInstancesApiSetUpError,
+    service_instances_api::{ServiceInstancesApiError, ServiceInstancesApiSetUpError},
     uaa::TokenError,
 };
 
@@ -104,6 +104,19 @@ pub enum StartUpFault {
         source: ServiceInstancesApiSetUpError,
     },
     #[error(
+        "could not read the service instances from the API at `{url}`; check {}",
+        if is_unauthorized(source) {
+            "`service_instances_api.authentication`"
+        } else {
+            "`service_instances_api.url`, `service_instances_api.root_ca_cert` and that it can be reached from here"
+        }
+    )]
+    ServiceInstancesList {
+        url: Address,
+        #[source]
+        source: ServiceInstancesApiError,
+    },
+    #[error(
         "could not ask the Cloud Controller at `{url}` for its version; check `cf.url`, `cf.root_ca_cert` and that it can be \
          reached from here"
     )]
@@ -170,6 +183,13 @@ impl StartUpFault {
                 "bosh.authentication"
             }
             Self::ServiceInstancesApi { .. } => "service_instances_api.url",
+            Self::ServiceInstancesList { source, .. } => {
+                if is_unauthorized(source) {
+                    "service_instances_api.authentication"
+                } else {
+                    "service_instances_api.url"
+                }
+            }
             Self::CloudController { .. } | Self::CloudControllerVersion { .. } => "cf.url",
             Self::CloudControllerToken { source, .. } => {
                 if is_refusal(source) {
@@ -198,6 +218,7 @@ impl StartUpFault {
             | Self::NoSystemStore { .. }
             | Self::Address { .. }
             | Self::ServiceInstancesApi { .. } => Code::ConfigurationInvalid,
+            Self::ServiceInstancesList { .. } => Code::ServiceInstancesApi,
             Self::DirectorCredentials { .. } => Code::DirectorCredentials,
             Self::Director { source, .. } => match source {
                 ConnectError::OtherAuthentication { .. } | ConnectError::Unusable => {
@@ -254,6 +275,17 @@ impl StartUpFault {
             Self::Certificate { .. } => Code::Certificate,
         }
     }
+}
+
+/// The service instances API does not accept name and password.
+fn is_unauthorized(error: &ServiceInstancesApiError) -> bool {
+    matches!(
+        error,
+        ServiceInstancesApiError::Refused {
+            status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
+            ..
+        }
+    )
 }
 
 /// What to look at when there is no token for the Cloud Controller.

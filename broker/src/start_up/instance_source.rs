@@ -69,6 +69,25 @@ pub(super) fn service_instances_api(config: &Config) -> Checked<Option<ServiceIn
     .map_err(|source| vec![StartUpFault::ServiceInstancesApi { source }])
 }
 
+/// Asks the service instances API for its list, if there is one that can be asked.
+pub(super) async fn list(config: &Config) -> Result<(), StartUpFault> {
+    let Some(section) = &config.service_instances_api else {
+        return Ok(());
+    };
+    // What keeps it from being asked is noted by the checks of a start.
+    let Ok(Some(api)) = service_instances_api(config) else {
+        return Ok(());
+    };
+    let call = Call::within(config.broker.timings.start_up);
+    match api.instances(&call, &[]).await {
+        Ok(_) => Ok(()),
+        Err(source) => Err(StartUpFault::ServiceInstancesList {
+            url: section.url.clone(),
+            source,
+        }),
+    }
+}
+
 /// Whose certificates are believed at the service instances API.
 pub(crate) fn trust_of(api: &config::ServiceInstancesApi) -> Checked<Trust> {
     trust::of_a_platform(

@@ -94,17 +94,20 @@ pub struct Examined {
     pub warnings: Vec<StartUpWarning>,
 }
 
-/// Checks all neighbours as a start does, and tells everything that is wrong.
+/// Checks all neighbours as a start does, and tells everything that is wrong. The service instances API is asked, too, for which
+/// a start does not wait.
 pub async fn examine(
     config: &Config,
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Examined {
     let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
     let mut warnings = Vec::new();
-    let faults = check_neighbours(config, &adapter, &mut warnings)
-        .await
-        .err()
-        .unwrap_or_default();
+    let (checked, listed) = tokio::join!(
+        check_neighbours(config, &adapter, &mut warnings),
+        instance_source::list(config),
+    );
+    let mut faults = checked.err().unwrap_or_default();
+    faults.extend(listed.err());
     Examined { faults, warnings }
 }
 

@@ -1,7 +1,8 @@
 //! The `broker.yml` of a broker under test: that of `manifests/sandbox`, and what the test has different.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -256,7 +257,10 @@ impl<'f> BrokerConfiguration<'f> {
         let file = self.foundation.folder().join(name);
         // JSON is YAML.
         let text = format!("{:#}", self.document);
-        fs::write(&file, text).expect("the folder is our own");
+        // As BOSH has it: it holds secrets.
+        fs::write(&file, text)
+            .and_then(|()| fs::set_permissions(&file, Permissions::from_mode(0o640)))
+            .expect("the folder is our own");
         file
     }
 

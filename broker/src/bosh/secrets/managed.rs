@@ -121,7 +121,7 @@ impl InstanceSecrets {
     }
 
     /// The placeholders of a manifest, each with its path and its value.
-    fn wanted(
+    pub(in crate::bosh) fn wanted(
         &self,
         instance: &InstanceId,
         manifest: &str,

@@ -32,6 +32,8 @@ use crate::{
 
 pub(super) use managed::NewSecret;
 pub use managed::{FormerSecret, SecretFault};
+pub(super) use reference::Reference;
+pub(crate) use reference::{has_reference, is_reference};
 pub use resolution::ResolveFault;
 pub(super) use resolution::Unanswered;
 

@@ -12,9 +12,9 @@ const LONGEST: usize = 1024;
 
 /// A reference, `((name))`, `((!name))`, `((name.member))` or `((/absolute/name.member))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reference<'m> {
+pub(in crate::bosh) struct Reference<'m> {
     /// As it stands in the manifest, parentheses included.
-    pub(super) text: &'m str,
+    pub(in crate::bosh) text: &'m str,
     /// Without parentheses and without the mark that BOSH does not count as part of the name.
     name: &'m str,
 }
@@ -23,7 +23,7 @@ impl<'m> Reference<'m> {
     /// All references of a manifest, each once, sorted by their text. Comments are part of the text.
     ///
     /// Other text in double parentheses, such as JSON or arithmetic of a shell, is none: BOSH does not take it for one either.
-    pub(super) fn all_in(manifest: &'m str) -> Vec<Self> {
+    pub(in crate::bosh) fn all_in(manifest: &'m str) -> Vec<Self> {
         let mut found = BTreeMap::new();
         let mut rest = manifest;
         while let Some(start) = rest.find("((") {
@@ -65,7 +65,7 @@ impl<'m> Reference<'m> {
     }
 
     /// The name of the secret that a placeholder asks to be kept; nothing for an ordinary reference.
-    pub(super) fn placeholder(&self) -> Option<&'m str> {
+    pub(in crate::bosh) fn placeholder(&self) -> Option<&'m str> {
         self.name.strip_prefix(PLACEHOLDER)
     }
 
@@ -75,17 +75,17 @@ impl<'m> Reference<'m> {
     }
 
     /// The whole name, members included.
-    pub(super) fn name(&self) -> &'m str {
+    pub(in crate::bosh) fn name(&self) -> &'m str {
         self.name
     }
 
     /// Whether it names a credential wherever it is, and not one of the deployment.
-    pub(super) fn is_absolute(&self) -> bool {
+    pub(in crate::bosh) fn is_absolute(&self) -> bool {
         self.name.starts_with('/')
     }
 
     /// The name of the credential: what comes before the first dot after the last slash, as BOSH has it.
-    pub(super) fn root(&self) -> &'m str {
+    pub(in crate::bosh) fn root(&self) -> &'m str {
         self.split().0
     }
 
@@ -113,6 +113,18 @@ impl<'m> Reference<'m> {
             None => (self.name, None),
         }
     }
+}
+
+/// Whether a text is a reference and nothing else.
+pub(crate) fn is_reference(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with("((")
+        && Reference::at_start_of(text).is_some_and(|reference| reference.text == text)
+}
+
+/// Whether there is a reference somewhere in a text.
+pub(crate) fn has_reference(text: &str) -> bool {
+    !Reference::all_in(text).is_empty()
 }
 
 /// What a manifest refers to by absolute name, in small letters: the whole names, and what comes before their members.
@@ -164,6 +176,24 @@ mod tests {
             assert_eq!(texts(text), Vec::<&str>::new(), "{text}");
         }
         assert_eq!(texts("a: $((1 + ((pw))))"), ["((pw))"]);
+    }
+
+    #[test]
+    fn a_text_is_a_reference_has_one_or_neither() {
+        for (text, is_one, has_one) in [
+            ("((pw))", true, true),
+            (" ((!/a/b.c)) ", true, true),
+            ("https://((host)):25555", false, true),
+            ("((a))((b))", false, true),
+            ("(( odd ))", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(
+                (is_reference(text), has_reference(text)),
+                (is_one, has_one),
+                "{text}"
+            );
+        }
     }
 
     #[test]

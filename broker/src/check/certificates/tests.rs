@@ -33,6 +33,7 @@ fn said(source: &str) -> (Vec<String>, Vec<String>) {
         faults: Vec::new(),
         remarks: Vec::new(),
         not_checked: Vec::new(),
+        inspection: None,
     };
     check_roots(&inspection, now(), &mut findings);
     check_own(&inspection, now(), &mut findings);

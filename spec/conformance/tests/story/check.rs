@@ -1,13 +1,14 @@
 //! `on-demand-broker check` tells everything that is wrong with a configuration, `schema` what a right one looks like.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, Permissions},
     io::Write,
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Output, Stdio},
 };
 
-use odb_conformance::{Binaries, BrokerConfiguration, Foundation};
+use odb_conformance::{Binaries, BrokerConfiguration, Foundation, InstancesApi};
 use serde_json::{Value, json};
 
 use crate::start_up::expect_no_secrets;
@@ -58,7 +59,10 @@ fn check(text: &str, arguments: &[&str]) -> Ran {
 }
 
 fn check_in(folder: &Path, text: &str, arguments: &[&str]) -> Ran {
-    fs::write(folder.join("broker.yml"), text).expect("the folder is our own");
+    let file = folder.join("broker.yml");
+    fs::write(&file, text)
+        .and_then(|()| fs::set_permissions(&file, Permissions::from_mode(0o640)))
+        .expect("the folder is our own");
     let arguments = [&["check", "--config", "broker.yml"], arguments].concat();
     let mut command = broker(&arguments);
     Ran::of(
@@ -298,6 +302,122 @@ async fn schemas_are_asked_of_the_adapter_unless_the_broker_runs_elsewhere() {
         assert!(near.output.lines().any(tells), "{}", near.output);
     }
     assert!(!near.output.contains("hunter2"), "{}", near.output);
+}
+
+#[tokio::test]
+async fn each_plan_is_ordered_on_trial_unless_the_adapter_is_switched_off() {
+    let foundation = Foundation::start().await;
+    let group = "/service_catalog/plans/0/instance_groups/0/name";
+    let unknown = foundation.broker().with(group, "no-such-group".into());
+    let script = r#"echo "nobody knows this plan" >&2; exit 1"#;
+    let broken = foundation
+        .broker()
+        .with_adapter(&foundation.adapters().script(script));
+
+    let file = broken.write("broken.yml").display().to_string();
+    let ran = run(&["check", "--config", &file, "--format", "json"]);
+    let report = ran.report();
+    assert_eq!(ran.status, 1, "{report}");
+    let faults = report["faults"].as_array().unwrap();
+    assert_eq!(faults.len(), 2, "{report}");
+    for (index, plan) in ["small", "large"].into_iter().enumerate() {
+        let fault = &faults[index];
+        assert_eq!(fault["key"], format!("service_catalog.plans[{index}]"));
+        assert_eq!(fault["code"], "ODB-3003", "{report}");
+        let wrong = fault["wrong"].as_str().unwrap();
+        assert!(
+            wrong.starts_with(&format!("is plan `{plan}`, which cannot be ordered: "))
+                && wrong.contains("nobody knows this plan"),
+            "{report}"
+        );
+    }
+
+    let off = run(&["check", "--config", &file, "--adapter", "off"]);
+    assert_eq!(off.status, 0, "{}", off.output);
+    let left_out = "not checked: the adapter's answers; `--adapter on` asks for them\n";
+    assert!(off.output.contains(left_out), "{}", off.output);
+
+    let file = unknown.write("unknown.yml").display().to_string();
+    let ran = run(&["check", "--config", &file]);
+    assert_eq!(ran.status, 1, "{}", ran.output);
+    assert!(ran.output.contains("no-such-group"), "{}", ran.output);
+    expect_no_secrets(&foundation, &ran.output);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_instances_api_is_asked_online() {
+    let foundation = Foundation::start().await;
+    let api = InstancesApi::start().await;
+    let check = |url: &str| {
+        let configuration = foundation.broker().with_instances_api(url);
+        let file = configuration.write("listed.yml").display().to_string();
+        run(&["check", "--config", &file, "--online", "--format", "json"])
+    };
+
+    let ran = check(api.url());
+    assert_eq!(ran.status, 0, "{}", ran.output);
+    assert_eq!(api.requests().len(), 1);
+
+    let ran = check("http://127.0.0.1:1/");
+    let report = ran.report();
+    assert_eq!(ran.status, 1, "{report}");
+    let fault = &report["faults"][0];
+    assert_eq!(fault["key"], "service_instances_api.url", "{report}");
+    assert_eq!(fault["code"], "ODB-4005", "{report}");
+}
+
+#[tokio::test]
+async fn a_file_that_everybody_may_read_is_remarked_on() {
+    let foundation = Foundation::start().await;
+    let file = foundation.broker().write("broker.yml");
+    for (mode, is_told) in [(0o640, false), (0o644, true), (0o604, true)] {
+        fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+        let ran = run(&["check", "--config", &file.display().to_string()]);
+        assert_eq!(ran.status, 0, "{}", ran.output);
+        let told = ran.output.contains(
+            "remark: the file holds secrets and can be read by every user of this machine; ",
+        );
+        assert_eq!(told, is_told, "{mode:o}: {}", ran.output);
+    }
+}
+
+#[tokio::test]
+async fn a_reference_in_the_place_of_a_value_is_a_fault() {
+    let foundation = Foundation::start().await;
+    let with = |pointer: &str, value: &str| {
+        let configuration = foundation.broker().with(pointer, value.into());
+        let file = configuration.write("broker.yml").display().to_string();
+        let ran = run(&[
+            "check",
+            "--elsewhere",
+            "--config",
+            &file,
+            "--format",
+            "json",
+        ]);
+        (ran.status, ran.report())
+    };
+    for (pointer, key) in [
+        ("/broker/password", "broker.password"),
+        (
+            "/service_catalog/plans/0/instance_groups/0/azs/0",
+            "service_catalog.plans[0].instance_groups[0].azs[0]",
+        ),
+    ] {
+        let (status, report) = with(pointer, "((hunter2))");
+        assert_eq!(status, 1, "{report}");
+        assert_eq!(report["faults"][0]["key"], key, "{report}");
+        assert_eq!(report["faults"].as_array().unwrap().len(), 1, "{report}");
+        assert!(!report.to_string().contains("hunter2"), "{report}");
+    }
+    // In a text for people it may be meant; what adapters get, they may refer to.
+    let (status, report) = with("/service_catalog/service_description", "A store ((small))");
+    assert_eq!(status, 0, "{report}");
+    let key = "service_catalog.service_description";
+    assert_eq!(report["remarks"][0]["key"], key, "{report}");
+    let (status, report) = with("/service_catalog/plans/0/properties/secret", "((/a/b))");
+    assert_eq!(status, 0, "{report}");
+    assert_eq!(report["remarks"], json!([]), "{report}");
 }
 
 #[test]

@@ -21,8 +21,11 @@ const LONGEST_REPORT: u64 = 4 << 20;
 /// Of the log of a check nothing is of interest but what the adapter says on stderr.
 const LOGGED: &str = "on_demand_broker::adapter=info";
 
-/// Under which key the adapter is accused: a check asks it for nothing else.
+/// Under which key the adapter's schemas are refused.
 const KEY_OF_ADAPTER: &str = "broker.enable_plan_schemas";
+
+/// Codes of what is wrong with the adapter's answer to a trial order.
+const TRIALS: &str = "ODB-30";
 
 /// What was found, in the author's words: with the author's file and lines.
 #[derive(Debug, Default)]
@@ -67,6 +70,8 @@ struct Finding {
     key: Option<String>,
     wrong: String,
     right: Option<String>,
+    #[serde(default)]
+    code: Option<String>,
 }
 
 /// Has the composition checked, which stands in `file`. `author` is how the author calls the file that it was made from.
@@ -123,7 +128,12 @@ pub(super) async fn inspect(
         let executable = executable.to_owned();
         InspectionError::Report { executable, source }
     })?;
-    let is_adapters = report.faults.iter().any(Finding::is_adapters);
+    // An author sees for himself what orders come to; the broker that has them runs all the same.
+    let (trials, faults) = report.faults.into_iter().partition(Finding::is_of_trial);
+    let mut remarks: Vec<Finding> = trials;
+    remarks.extend(report.remarks);
+    let faults: Vec<Finding> = faults;
+    let is_adapters = faults.iter().any(Finding::is_adapters);
     if !is_adapters {
         adapter_words.clear();
     }
@@ -131,7 +141,7 @@ pub(super) async fn inspect(
         let findings = findings.into_iter();
         findings.map(|one| one.told(composition, author)).collect()
     };
-    let (faults, remarks) = (told(report.faults), told(report.remarks));
+    let (faults, remarks) = (told(faults), told(remarks));
     // A fault quotes the adapter's last words.
     adapter_words.retain(|words| !faults.iter().any(|fault| fault.contains(words.as_str())));
     Ok(Findings {
@@ -143,6 +153,12 @@ pub(super) async fn inspect(
 }
 
 impl Finding {
+    fn is_of_trial(&self) -> bool {
+        self.code
+            .as_deref()
+            .is_some_and(|code| code.starts_with(TRIALS))
+    }
+
     fn is_adapters(&self) -> bool {
         self.key.as_deref() == Some(KEY_OF_ADAPTER)
     }
