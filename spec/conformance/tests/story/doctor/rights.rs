@@ -345,8 +345,10 @@ async fn variables_of_deployments_that_cannot_be_read_are_warned_of() {
         let examine = || examined(client.used_by(with_all(&foundation, &clients)));
         let ran = examine().await;
         let blamed = ran.blamed();
-        let expected = ["director-credhub", "rights", "ODB-1118"].map(str::to_owned);
-        assert_eq!(blamed, [expected.into()], "{}", ran.output);
+        let expected: (String, String, String) = ["director-credhub", "rights", "ODB-1118"]
+            .map(str::to_owned)
+            .into();
+        assert_eq!(blamed, [expected], "{}", ran.output);
         assert_eq!(ran.status, 0, "{}", ran.output);
         let finding = &ran.report()["findings"][0];
         assert_eq!(finding["severity"], "warning", "{finding}");
