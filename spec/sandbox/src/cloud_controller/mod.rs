@@ -7,6 +7,7 @@
 //! | `v2` | the routes of the generation before, which can be switched off |
 //! | `work` | what jobs do, each in a task of its own |
 //! | `broker_client` | requests to brokers and the meaning of their answers |
+//! | `key_credentials` | what service keys refer to |
 //! | `conduct`, `era` | how it deals with brokers, and which generations of its API it has |
 //! | `model` | what is remembered |
 //! | `seed` | instances that nobody ordered |
@@ -15,6 +16,7 @@ mod api;
 mod broker_client;
 mod conduct;
 mod era;
+mod key_credentials;
 mod model;
 mod refusal;
 mod seed;
@@ -32,6 +34,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use broker_client::BrokerClientError;
 pub use conduct::{BrokerCertificates, BrokerConduct, InstanceRow};
 pub use era::ApiEra;
+pub use key_credentials::SERVICE_KEY_CLIENT;
 pub use model::ServiceQuota;
 pub use seed::{SeedError, SeedablePlan, SeededInstance, SeededState};
 pub use settings::{
@@ -39,8 +42,9 @@ pub use settings::{
 };
 
 use crate::{
+    credhub::CredHub,
     store::{Store, StoreError},
-    uaa::TokenVerifier,
+    uaa::{TokenVerifier, Uaa},
 };
 use api::RequestCounts;
 use broker_client::BrokerClient;
@@ -56,6 +60,7 @@ struct Inner {
     conduct: SharedConduct,
     state: State,
     tokens: TokenVerifier,
+    credhub: CredHub,
     broker_client: BrokerClient,
     counts: RequestCounts,
     runtime: Handle,
@@ -85,11 +90,13 @@ pub struct Target {
 
 impl CloudController {
     /// A Cloud Controller with what `store` has kept for it, or else with the organizations of its settings. It trusts
-    /// the tokens that `tokens` accepts, and the brokers that `tls` trusts; its jobs run on `runtime`.
+    /// the tokens of `uaa`, and the brokers that `tls` trusts; it reads the credentials of service keys in `credhub`; its
+    /// jobs run on `runtime`.
     pub fn new(
         settings: CloudControllerSettings,
         store: &Store,
-        tokens: TokenVerifier,
+        uaa: &Uaa,
+        credhub: CredHub,
         tls: ClientConfig,
         runtime: Handle,
     ) -> Result<Self, CloudControllerError> {
@@ -105,7 +112,8 @@ impl CloudController {
             settings,
             conduct,
             state,
-            tokens,
+            tokens: uaa.verifier(),
+            credhub,
             broker_client,
             counts: RequestCounts::default(),
             runtime,

@@ -89,8 +89,9 @@ impl CfSide {
         };
         let tls = identity.authority.client_tls();
         let tls = tls.map_err(StartError::Certificates)?;
-        let cloud_controller = CloudController::new(settings, store, uaa.verifier(), tls, runtime)
-            .map_err(StartError::CloudController)?;
+        let cloud_controller =
+            CloudController::new(settings, store, &uaa, credhub.clone(), tls, runtime)
+                .map_err(StartError::CloudController)?;
         let target = cloud_controller.first_space().ok_or(StartError::NoSpace)?;
         let place = |(name, guid)| Place { name, guid };
         let access = CloudControllerAccess {

@@ -15,6 +15,7 @@ use super::{
     up::{StartError, UpOptions},
 };
 use crate::{
+    cloud_controller::SERVICE_KEY_CLIENT,
     credhub::{
         self, ALL_OPERATIONS, Acls, Actor, CredHub, CredHubSettings, Operation, Permission,
         director_actor,
@@ -28,8 +29,6 @@ use crate::{
 pub(super) const INSTANCE_IDENTITY_CERTIFICATE: &str = "instance_identity_ca.pem";
 /// The file with its private key.
 pub(super) const INSTANCE_IDENTITY_KEY: &str = "instance_identity_ca.key";
-/// The client with which the Cloud Controller reads what service keys refer to.
-const SERVICE_KEY_CLIENT: &str = "cc_service_key_client";
 const OWN_DIRECTOR_CLIENT: &str = "director_to_credhub";
 const SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
 const INSTANCE_IDENTITY_TABLE: &str = "instance_identity";
@@ -68,11 +67,9 @@ impl CredHubPlan {
         secrets: &mut Secrets,
     ) -> Self {
         let broker = Actor::uaa_client(&section.client.id);
-        let service_keys = Actor::uaa_client(SERVICE_KEY_CLIENT);
-        let first = vec![
-            permission("/c/*", &broker, &ALL_OPERATIONS),
-            permission("/*", &service_keys, &[Operation::Read]),
-        ];
+        // cf-deployment lets the client of service keys read everything. Here it reads what brokers let it read, so that a
+        // broker that forgets the permission is noticed.
+        let first = vec![permission("/c/*", &broker, &ALL_OPERATIONS)];
         let service = service_client(SERVICE_KEY_CLIENT);
         let side = (Side::Cf, credhub::Side::Runtime);
         Self::new(section, side, (url, uaa_url), (first, service), secrets)

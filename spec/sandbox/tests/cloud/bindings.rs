@@ -1,5 +1,6 @@
 //! Keys and app bindings.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
@@ -50,6 +51,50 @@ async fn a_key_shows_its_credentials_in_its_details_only() {
         "{}",
         again.body
     );
+}
+
+/// A broker that keeps credentials in CredHub must let the Cloud Controller read them: without that permission CredHub
+/// answers 404.
+#[tokio::test]
+async fn a_key_shows_what_its_reference_means_once_the_cloud_controller_may_read_it() {
+    let (platform, broker) = Platform::with_broker().await;
+    let reference = "/c/redis-id/instance/binding/credentials";
+    let credential = json!({"name": reference, "type": "json", "value": {"password": "hunter2"}});
+    let stored = platform
+        .credhub(Method::PUT, "/api/v1/data", &credential)
+        .await;
+    assert_eq!(stored.status, 200, "{}", stored.body);
+    let given = json!({"credentials": {"credhub-ref": reference}});
+    broker.answers(Route::Bind, 201, given);
+    let instance = platform.instance("small", "db").await;
+    let created = platform.asks_for_key(&instance).await;
+    let job = platform.developer.completed(&created).await;
+    let link = job["links"]["service_credential_binding"]["href"]
+        .as_str()
+        .unwrap();
+    let details = format!("{link}/details");
+
+    let refused = platform.developer.get(&details).await;
+    let permission = json!({
+        "path": reference, "actor": "uaa-client:cc_service_key_client", "operations": ["read"],
+    });
+    let permitted = platform
+        .credhub(Method::POST, "/api/v2/permissions", &permission)
+        .await;
+    assert_eq!(permitted.status, 201, "{}", permitted.body);
+    let shown = platform.developer.get(&details).await;
+
+    assert_eq!(
+        refused.refusal(),
+        (
+            503,
+            10015,
+            "CF-ServiceUnavailable",
+            "Fetching credentials from CredHub failed; reason: The request could not be completed because the \
+             credential does not exist or you do not have sufficient authorization."
+        )
+    );
+    assert_eq!(shown.body, json!({"credentials": {"password": "hunter2"}}));
 }
 
 #[tokio::test]

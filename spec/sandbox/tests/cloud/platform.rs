@@ -9,6 +9,7 @@ use odb_sandbox::{
         ApiEra, BrokerConduct, CloudController, CloudControllerSettings, OrganizationSettings,
         SpaceSettings,
     },
+    credhub::{self, ALL_OPERATIONS, Acls, Actor, CredHub, CredHubSettings, Permission},
     serve::Servers,
     store::Store,
     uaa::{Client, Grant, TokenLives, Uaa, UaaRole, UaaSettings, User},
@@ -24,6 +25,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Platform {
     pub(crate) url: String,
     pub(crate) uaa_url: String,
+    pub(crate) credhub_url: String,
     pub(crate) http: reqwest::Client,
     pub(crate) space: String,
     pub(crate) organization: String,
@@ -68,8 +70,10 @@ impl Platform {
     ) -> Self {
         let mut servers = Servers::new(Handle::current());
         let (uaa_listener, uaa_url) = listener();
+        let (credhub_listener, credhub_url) = listener();
         let (listener, url) = listener();
         let uaa = uaa(&uaa_url);
+        let credhub = credhub(&uaa, &uaa_url);
         let mut settings = CloudControllerSettings {
             url: url.clone(),
             uaa_url: uaa_url.clone(),
@@ -89,12 +93,16 @@ impl Platform {
         let controller = CloudController::new(
             settings,
             store,
-            uaa.verifier(),
+            &uaa,
+            credhub.clone(),
             tls.clone(),
             Handle::current(),
         )
         .unwrap();
         serve(&mut servers, uaa_listener, move |app| uaa.configure(app));
+        serve(&mut servers, credhub_listener, move |app| {
+            credhub.configure(app);
+        });
         let served = controller.clone();
         serve(&mut servers, listener, move |app| served.configure(app));
         let http = reqwest::Client::builder()
@@ -111,6 +119,7 @@ impl Platform {
         let mut platform = Self {
             url,
             uaa_url,
+            credhub_url,
             http,
             space: place.space.1,
             organization: place.organization.1,
@@ -164,6 +173,19 @@ impl Platform {
         if let Some((id, secret)) = basic {
             request = request.basic_auth(id, Some(secret));
         }
+        Answer::of(request.send().await.unwrap()).await
+    }
+
+    /// Asks the CredHub of applications as a broker does.
+    pub(crate) async fn credhub(&self, method: Method, path: &str, body: &Value) -> Answer {
+        let form = [("grant_type", "client_credentials")];
+        let token = self.token(Some(("broker", "b")), &form).await;
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.credhub_url))
+            .bearer_auth(token.body["access_token"].as_str().unwrap())
+            .header("Content-Type", "application/json")
+            .body(body.to_string());
         Answer::of(request.send().await.unwrap()).await
     }
 
@@ -462,6 +484,13 @@ fn uaa(url: &str) -> Uaa {
                 &["cloud_controller.admin"],
             ),
             client(
+                "broker",
+                "b",
+                &[Grant::ClientCredentials],
+                &[],
+                &["credhub.read", "credhub.write"],
+            ),
+            client(
                 "nobody",
                 "n",
                 &[Grant::ClientCredentials],
@@ -502,6 +531,22 @@ fn uaa(url: &str) -> Uaa {
         ],
     };
     Uaa::new(settings, UaaRole::CloudFoundry, &Store::in_memory()).unwrap()
+}
+
+/// A CredHub in which only a broker has permissions.
+fn credhub(uaa: &Uaa, uaa_url: &str) -> CredHub {
+    let settings = CredHubSettings {
+        side: credhub::Side::Runtime,
+        uaa_url: uaa_url.to_owned(),
+        version: credhub::VERSION,
+        acls: Acls::Enforced,
+        permissions: vec![Permission {
+            path: "/*".to_owned().into(),
+            actor: Actor::uaa_client("broker"),
+            operations: ALL_OPERATIONS.into(),
+        }],
+    };
+    CredHub::new(settings, uaa.verifier(), &Store::in_memory()).unwrap()
 }
 
 fn organization(name: &str, space: &str, developer: &str) -> OrganizationSettings {

@@ -437,6 +437,48 @@ async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
 }
 
 #[tokio::test]
+async fn a_key_that_refers_to_credhub_needs_a_permission_to_be_shown() {
+    let (platform, broker) = started().await;
+    let reference = "/c/redis-id/instance/binding/credentials";
+    let credential = json!({"name": reference, "type": "json", "value": {"password": "hunter2"}});
+    platform
+        .credhub(Method::PUT, "/api/v1/data", &credential)
+        .await;
+    let given = json!({"credentials": {"credhub-ref": reference}});
+    broker.answers(Route::Bind, 201, given);
+    let guid = ordered(&platform, "db").await;
+    let key = json!({"name": "k", "service_instance_guid": guid});
+    let key = platform.developer.post("/v2/service_keys", &key).await;
+    let key = key.body["metadata"]["url"].as_str().unwrap();
+    let list = format!("/v2/service_keys?q=service_instance_guid:{guid}");
+
+    for path in [key, &list] {
+        let refused = platform.developer.get(path).await;
+        assert_eq!(
+            refusal(&refused),
+            (
+                503,
+                360_005,
+                "CF-ServiceKeyCredentialStoreUnavailable",
+                "Credential store is unavailable"
+            ),
+            "{path}"
+        );
+    }
+    let permission = json!({
+        "path": reference, "actor": "uaa-client:cc_service_key_client", "operations": ["read"],
+    });
+    platform
+        .credhub(Method::POST, "/api/v2/permissions", &permission)
+        .await;
+    let shown = platform.developer.get(key).await.body;
+    let listed = platform.developer.get(&list).await.body;
+    for row in [&shown, &listed["resources"][0]] {
+        assert_eq!(row["entity"]["credentials"], json!({"password": "hunter2"}));
+    }
+}
+
+#[tokio::test]
 async fn routes_and_shares_stand_in_the_way_of_a_delete_too() {
     let (platform, _) = start().await;
     let mut catalog = catalog();

@@ -207,8 +207,8 @@ async fn empty_credentials_reach_the_platform_unchanged_and_are_not_stored() {
     assert_eq!(scene.stored().await, Vec::<String>::new());
 }
 
-/// A real Cloud Controller reads for the user of a service key what the reference means, as the client that it names in the
-/// request; here the test reads it.
+/// The Cloud Controller reads for the user of a service key what the reference means, as the client that it names in the
+/// request: the broker must have let that client read, and without the permission the key cannot be used.
 #[tokio::test]
 async fn a_developer_uses_a_service_key_whose_credentials_are_in_credhub() {
     let foundation = Foundation::start().await;
@@ -223,17 +223,24 @@ async fn a_developer_uses_a_service_key_whose_credentials_are_in_credhub() {
         .await
         .succeeded();
     let key = cf.run(&["service-key", "cache", "key", "--json"]).await;
-    let key: Value = serde_json::from_str(&key.succeeded()).unwrap();
-    let reference = key["credhub-ref"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{key}"));
-    let credhub = foundation.runtime_credhub();
-    let reader = "uaa-client:cc_service_key_client";
-    assert_eq!(credhub.permitted(reference, reader).await, ["read"]);
-    let credentials = credhub.value(reference).await.unwrap();
+    let credentials: Value = serde_json::from_str(&key.succeeded()).unwrap();
     let mut redis = Redis::connect(&credentials).await;
     assert_eq!(redis.command(&["PING"]).await, "PONG");
+    let credhub = foundation.runtime_credhub();
+    let names = credhub.names_like("/c/").await;
+    let [reference] = &names[..] else {
+        panic!("one key, one credential: {names:?}");
+    };
+    let reader = "uaa-client:cc_service_key_client";
+    assert_eq!(credhub.permitted(reference, reader).await, ["read"]);
 
+    credhub.forbid(reference, reader).await;
+    let refused = cf.run(&["service-key", "cache", "key", "--json"]).await;
+    let error = refused.failed();
+    assert!(
+        error.contains("Fetching credentials from CredHub failed"),
+        "{error}"
+    );
     cf.run(&["delete-service-key", "cache", "key", "--wait"])
         .await
         .succeeded();

@@ -96,7 +96,7 @@ async fn one(
 
 /// Credentials are for those who may see the secrets of the space; for others there are none.
 async fn details(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    controller.0.state.read(|tables| {
+    let (is_key, mut details) = controller.0.state.read(|tables| {
         let binding = visible(tables, &caller, &guid)?;
         let permissions = caller.permissions(tables);
         let secrets = tables
@@ -105,14 +105,23 @@ async fn details(controller: Data<CloudController>, caller: Caller, guid: Path<S
         if !secrets {
             return Err(missing());
         }
-        let mut details = binding.details.clone().ok_or_else(|| {
+        let details = binding.details.clone().ok_or_else(|| {
             Refusal::no_such(
                 "Creation of credential binding failed or is in progress: credential binding",
             )
         })?;
-        details.entry("credentials").or_insert_with(|| json!({}));
-        Ok(ok(&Value::Object(details)))
-    })
+        Ok((binding.kind == BindingKind::Key, details))
+    })?;
+    let credentials = details.entry("credentials").or_insert_with(|| json!({}));
+    if is_key {
+        let resolved = controller.key_credentials(credentials.take());
+        *credentials = resolved.map_err(|refusal| {
+            Fault::ServiceUnavailable.with(format!(
+                "Fetching credentials from CredHub failed; reason: {refusal}"
+            ))
+        })?;
+    }
+    Ok(ok(&Value::Object(details)))
 }
 
 async fn parameters(

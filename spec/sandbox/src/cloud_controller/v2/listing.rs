@@ -122,7 +122,7 @@ impl V2Query {
         }))
     }
 
-    fn admits(&self, row: &Row) -> bool {
+    pub(super) fn admits(&self, row: &Row) -> bool {
         self.conditions.iter().all(|condition| {
             let values = row
                 .fields

@@ -66,6 +66,8 @@ faults! {
     binding_taken: BAD_REQUEST 90003 "CF-ServiceBindingAppServiceTaken"
         "The app is already bound to the service.%s";
     key_name_taken: BAD_REQUEST 360_001 "CF-ServiceKeyNameTaken" "The service key name is taken: %s";
+    credential_store: SERVICE_UNAVAILABLE 360_005 "CF-ServiceKeyCredentialStoreUnavailable"
+        "Credential store is unavailable%s";
     broker_not_removable: BAD_REQUEST 270_010 "CF-ServiceBrokerNotRemovable"
         "Can not remove brokers that have associated service instances: %s";
     broker_name_taken: BAD_REQUEST 270_002 "CF-ServiceBrokerNameTaken" "The service broker name is taken%s";

@@ -47,16 +47,33 @@ async fn list(
             .bindings
             .values()
             .filter(|row| row.kind == BindingKind::Key && sees(tables, &caller, row))
-            .map(|key| row(tables, &caller, key));
-        Ok(query.answer(rows))
+            .map(|key| row(tables, &caller, key))
+            .filter(|row| query.admits(row))
+            .map(|row| {
+                Ok::<_, V2Refusal>(Row {
+                    resource: resolved(&controller, row.resource)?,
+                    ..row
+                })
+            });
+        let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+        Ok(query.answer(rows.into_iter()))
     })
 }
 
 async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<String>) -> V2Answer {
     controller.0.state.read(|tables| {
         let row = visible(tables, &caller, &guid)?;
-        Ok(key(tables, &caller, row).answer())
+        Ok(resolved(&controller, key(tables, &caller, row))?.answer())
     })
+}
+
+/// The key with what its credentials refer to.
+fn resolved(controller: &CloudController, mut key: Resource) -> Result<Resource, V2Refusal> {
+    let credentials = &mut key.entity["credentials"];
+    *credentials = controller
+        .key_credentials(credentials.take())
+        .map_err(|_| V2Refusal::credential_store(""))?;
+    Ok(key)
 }
 
 #[derive(Deserialize)]

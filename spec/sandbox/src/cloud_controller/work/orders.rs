@@ -4,15 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::Change;
 use crate::cloud_controller::{
+    SERVICE_KEY_CLIENT,
     broker_client::{BindBody, Context, PreviousValues, ProvisionBody, Target, UpdateBody},
     model::{
         Binding, BindingKind, Instance, MaintenanceInfo, Offering, Plan, RouteGuid, SHARED_DOMAIN,
         Tables,
     },
 };
-
-/// The name under which the Cloud Controller reads the credentials of service keys.
-const KEY_CLIENT: &str = "cc_service_key_client";
 
 /// An instance with what the tables know around it.
 pub(super) struct Surroundings<'a> {
@@ -118,7 +116,7 @@ impl<'a> Surroundings<'a> {
                 });
                 (Some(app.guid.to_string()), resource)
             }
-            BindingKind::Key => (None, json!({"credential_client_id": KEY_CLIENT})),
+            BindingKind::Key => (None, json!({"credential_client_id": SERVICE_KEY_CLIENT})),
             BindingKind::Route(route) => (None, json!({"route": self.route(route)?})),
         };
         Some(BindBody {
