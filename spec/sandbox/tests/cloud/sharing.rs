@@ -163,6 +163,33 @@ async fn an_instance_that_is_no_longer_shared_is_unbound_from_the_apps_there() {
 }
 
 #[tokio::test]
+async fn a_space_is_deleted_once_instances_shared_into_it_are_unbound() {
+    let shared = Shared::start().await;
+    let admin = &shared.platform.admin;
+    let space = elsewhere(&shared.platform).await;
+    let space = format!("/v3/spaces/{space}");
+    let out_of_order = json!({"description": "out of order"});
+    shared.broker.answers(Route::Unbind, 500, out_of_order);
+
+    let accepted = admin.delete(&space).await;
+    let error = admin.failed(&accepted).await;
+    shared.broker.answers(Route::Unbind, 200, json!({}));
+    let accepted = admin.delete(&space).await;
+    admin.completed(&accepted).await;
+
+    let detail = error["detail"].as_str().unwrap();
+    let start = "Deletion of space elsewhere failed because one or more resources within could not be deleted.\n\n\
+                 \tUnshare of service instance failed because one or more bindings could not be deleted.\n\n \
+                 \tService broker failed to delete service binding for instance db: ";
+    assert!(detail.starts_with(start), "{detail}");
+    assert_eq!(admin.get(&space).await.status, 404);
+    assert_eq!(admin.get(&shared.bound_there).await.status, 404);
+    // Where it is at home it stays as it is.
+    assert_eq!(admin.get(&shared.bound_here).await.status, 200);
+    assert!(shared.broker.noted(Route::Deprovision).is_empty());
+}
+
+#[tokio::test]
 async fn an_instance_stays_shared_when_its_broker_refuses_to_unbind() {
     let shared = Shared::start().await;
     let told = json!({"description": "out of order"});

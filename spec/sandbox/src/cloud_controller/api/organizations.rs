@@ -20,10 +20,10 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{
-        Job, JobOperation, JobResource, JobState, MetadataChange, Organization, OrganizationGuid,
-        OrganizationKey, OrganizationStatus, Role, RoleKey, RoleKind, RolePlace, SpaceKey, Tables,
+        Job, JobOperation, JobResource, MetadataChange, Organization, OrganizationGuid,
+        OrganizationKey, OrganizationStatus, Role, RoleKind, RolePlace, Tables,
     },
-    refusal::{Fault, Refusal},
+    refusal::Refusal,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -138,42 +138,17 @@ async fn update(
     })
 }
 
-/// Deletes an organization in which no service instances are left.
+/// Deletes an organization with all that is in it.
 async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    let job = controller.0.state.change(|tables| {
-        let row = visible(tables, &caller, &guid)?;
-        let (guid, name) = (row.guid.clone(), row.name.clone());
+    let (job, guid) = controller.0.state.change(|tables| {
+        let guid = visible(tables, &caller, &guid)?.guid.clone();
         caller.must_be_admin()?;
-        let spaces: Vec<_> = tables
-            .spaces
-            .with(SpaceKey::Organization(guid.clone()))
-            .map(|space| space.guid.clone())
-            .collect();
-        let mut job = Job::new(JobOperation::DeleteOrganization, JobResource::Gone);
-        if let Some(space) = spaces.iter().find(|space| tables.is_in_use(space)) {
-            let detail = format!(
-                "Deletion of organization {name} failed because one or more resources within could not be \
-                 deleted.\n\n\tDeletion of space {space} failed because service instances are left in it."
-            );
-            job.fails(Fault::OrganizationDeletionFailed.with(detail).entry());
-            return Ok(tables.add_job(job));
-        }
-        for space in spaces {
-            tables.forget_space(&space);
-        }
-        let roles: Vec<_> = tables
-            .roles
-            .with(RoleKey::Organization(guid.clone()))
-            .map(|role| role.guid.clone())
-            .collect();
-        for role in roles {
-            tables.roles.remove(&role);
-        }
-        tables.organizations.remove(&guid);
-        job.becomes(JobState::Complete);
-        Ok(tables.add_job(job))
+        let job = Job::new(JobOperation::DeleteOrganization, JobResource::Gone);
+        Ok((tables.add_job(job), guid))
     })?;
-    Ok(controller.accepted(&job))
+    let answer = controller.accepted(&job);
+    controller.delete_organization(job, guid, caller.identity);
+    Ok(answer)
 }
 
 async fn domains(

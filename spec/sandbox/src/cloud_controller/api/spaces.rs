@@ -20,10 +20,10 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{
-        Job, JobOperation, JobResource, JobState, MetadataChange, OrganizationGuid, Space,
-        SpaceGuid, SpaceKey, Tables,
+        Job, JobOperation, JobResource, MetadataChange, OrganizationGuid, Space, SpaceGuid,
+        SpaceKey, Tables,
     },
-    refusal::{Fault, Refusal},
+    refusal::Refusal,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -157,28 +157,20 @@ async fn update(
     })
 }
 
-/// Deletes a space in which no service instances are left.
+/// Deletes a space with all that is in it.
 async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    let job = controller.0.state.change(|tables| {
+    let (job, guid) = controller.0.state.change(|tables| {
         let space = visible(tables, &caller, &guid)?;
-        let (guid, name) = (space.guid.clone(), space.name.clone());
+        let guid = space.guid.clone();
         caller
             .permissions(tables)
             .must_manage_organization(tables, &space.organization)?;
-        let mut job = Job::new(JobOperation::DeleteSpace, JobResource::Gone);
-        if tables.is_in_use(&guid) {
-            let detail = format!(
-                "Deletion of space {name} failed because one or more resources within could not be deleted.\n\n\
-                 \tService instances are left in it."
-            );
-            job.fails(Fault::SpaceDeletionFailed.with(detail).entry());
-        } else {
-            tables.forget_space(&guid);
-            job.becomes(JobState::Complete);
-        }
-        Ok(tables.add_job(job))
+        let job = Job::new(JobOperation::DeleteSpace, JobResource::Gone);
+        Ok((tables.add_job(job), guid))
     })?;
-    Ok(controller.accepted(&job))
+    let answer = controller.accepted(&job);
+    controller.delete_space(job, guid, caller.identity);
+    Ok(answer)
 }
 
 /// There is only the shared segment, to which nobody needs to be assigned.

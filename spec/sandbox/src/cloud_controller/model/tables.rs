@@ -9,7 +9,7 @@ use super::{
     Instance, InstanceGuid, InstanceKey, Job, JobGuid, JobResource, LastOperation, Offering,
     OfferingGuid, OfferingKey, OperationKind, OperationState, Organization, OrganizationGuid, Plan,
     PlanGuid, PlanKey, Role, RoleGuid, RoleKey, Route, RouteGuid, RouteKey, Space, SpaceGuid, User,
-    UserName, UserProvidedInstance, UserProvidedKey,
+    UserName, UserProvidedInstance,
 };
 use crate::store::{Rows, Store, StoreError};
 
@@ -268,14 +268,6 @@ impl Tables {
         self.user_provided.remove(instance);
     }
 
-    /// Whether there are service instances in a space.
-    pub(crate) fn is_in_use(&self, space: &SpaceGuid) -> bool {
-        self.instances.has(InstanceKey::Space(space.clone()))
-            || self
-                .user_provided
-                .has(UserProvidedKey::Space(space.clone()))
-    }
-
     /// Removes a space with the apps, routes and roles in it. There must be no service instances.
     pub(crate) fn forget_space(&mut self, space: &SpaceGuid) {
         let apps: Vec<_> = self
@@ -298,6 +290,19 @@ impl Tables {
             self.roles.remove(&role);
         }
         self.spaces.remove(space);
+    }
+
+    /// Removes an organization and the roles in it. There must be no spaces.
+    pub(crate) fn forget_organization(&mut self, organization: &OrganizationGuid) {
+        let roles: Vec<_> = self
+            .roles
+            .with(RoleKey::Organization(organization.clone()))
+            .map(|role| role.guid.clone())
+            .collect();
+        for role in roles {
+            self.roles.remove(&role);
+        }
+        self.organizations.remove(organization);
     }
 
     fn routes_of(&self, space: &SpaceGuid) -> Vec<RouteGuid> {

@@ -3,6 +3,7 @@
 
 use super::{
     FirstAnswer, Operation,
+    deletion::in_progress,
     first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Surroundings,
@@ -10,10 +11,59 @@ use super::{
     unbind::StillBound,
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, BrokerFailure, BrokerFault, Patience},
-    model::{BindingGuid, BindingKind, InstanceGuid, OperationKind, OperationState, Tables},
+    CloudController,
+    broker_client::{Answer, BrokerFailure, BrokerFault, Identity, Patience},
+    model::{
+        BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
+        OperationState, Tables,
+    },
     refusal::Fault,
 };
+
+impl CloudController {
+    /// Deletes an instance because of what becomes of its space, as far as one answer of the broker goes; polling goes on
+    /// by itself. An instance that no broker knows is gone at once. Otherwise why the instance is still there.
+    pub(super) async fn deprovision_first(
+        &self,
+        guid: &InstanceGuid,
+        identity: &Identity,
+    ) -> Result<(), String> {
+        let begun = self.0.state.change(|tables| {
+            let Some(instance) = tables.instances.get(guid) else {
+                tables.forget_instance(guid);
+                return Ok(None);
+            };
+            let (last, name) = (&instance.last_operation, instance.name.clone());
+            // A create that the broker is at can be given up.
+            if last.is_running() && !last.is(OperationKind::Create, OperationState::InProgress) {
+                return Err(in_progress(&name));
+            }
+            let delete = tables.operation(OperationKind::Delete, OperationState::InProgress);
+            let resource = JobResource::Instance(guid.clone());
+            let operation = Operation {
+                controller: self.clone(),
+                job: tables.add_job(Job::new(JobOperation::DeleteInstance, resource.clone())),
+                resource,
+                id: delete.id,
+                identity: identity.clone(),
+            };
+            Ok(Some((operation, name)))
+        })?;
+        let Some((operation, name)) = begun else {
+            return Ok(());
+        };
+        if let Err(reasons) = operation.delete_bindings(guid).await {
+            return Err(operation.bindings_left(guid, &reasons));
+        }
+        let answer = operation.deprovision_and_wait(guid.clone(), Patience::Asynchronous);
+        match answer.await {
+            // Without an answer the instance was gone before the broker was asked.
+            Some(FirstAnswer::Done) | None => Ok(()),
+            Some(FirstAnswer::Begun) => Err(in_progress(&name)),
+            Some(FirstAnswer::Refused(failure)) => Err(refused(&name, &failure).description),
+        }
+    }
+}
 
 impl Operation {
     /// Has the broker delete the instance.
@@ -22,7 +72,9 @@ impl Operation {
         controller.start(async move {
             match self.delete_bindings(&instance).await {
                 Ok(()) => self.run_deprovision(&instance, Asker::job()).await,
-                Err(reasons) => self.bindings_left(&instance, &reasons),
+                Err(reasons) => {
+                    self.bindings_left(&instance, &reasons);
+                }
             }
         });
     }
@@ -79,25 +131,14 @@ impl Operation {
                 }
             }
             Answer::Failed(failure, _) => {
-                self.delete_refused(&name, &failure);
+                self.delete_failed(refused(&name, &failure));
                 asker.hears(FirstAnswer::Refused(failure));
             }
         }
     }
 
-    fn delete_refused(&self, name: &str, failure: &BrokerFailure) {
-        let mut told = Failure::delete_refused(name, failure);
-        if failure.fault == BrokerFault::Concurrency {
-            let detail = format!("An operation for service instance {name} is in progress.");
-            told = Failure {
-                error: Fault::AsyncInstanceOperationInProgress.with(detail.clone()),
-                description: detail,
-            };
-        }
-        self.delete_failed(told);
-    }
-
-    fn bindings_left(&self, guid: &InstanceGuid, reasons: &[String]) {
+    /// Ends badly because bindings are still there; returns the reason that the user gets.
+    fn bindings_left(&self, guid: &InstanceGuid, reasons: &[String]) -> String {
         let name = self
             .controller
             .0
@@ -111,8 +152,9 @@ impl Operation {
         );
         self.delete_failed(Failure {
             description: detail.clone(),
-            error: Fault::DeprovisionFailed.with(detail),
+            error: Fault::DeprovisionFailed.with(detail.clone()),
         });
+        detail
     }
 
     /// An operation that the broker is at, such as a create, stays the instance's last one.
@@ -141,7 +183,7 @@ impl Operation {
             match self.controller.unbind_first(&guid, &self.identity).await {
                 Ok(()) => {}
                 Err(StillBound::BeingDeleted) => {
-                    reasons.push(format!("\t{}", self.in_progress(&guid)));
+                    reasons.push(format!("\t{}", self.unbind_in_progress(&guid)));
                 }
                 Err(StillBound::Refused(told)) => reasons.push(format!("\t{told}")),
             }
@@ -153,7 +195,7 @@ impl Operation {
         }
     }
 
-    fn in_progress(&self, binding: &BindingGuid) -> String {
+    fn unbind_in_progress(&self, binding: &BindingGuid) -> String {
         self.controller.0.state.read(|tables| {
             let between = names(tables, binding);
             match between {
@@ -168,6 +210,18 @@ impl Operation {
             }
         })
     }
+}
+
+/// What a broker's refusal to delete an instance means.
+fn refused(name: &str, failure: &BrokerFailure) -> Failure {
+    if failure.fault == BrokerFault::Concurrency {
+        let detail = in_progress(name);
+        return Failure {
+            error: Fault::AsyncInstanceOperationInProgress.with(detail.clone()),
+            description: detail,
+        };
+    }
+    Failure::delete_refused(name, failure)
 }
 
 /// The app and the instance that a binding binds.

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `operation`, `polling`, `first_answer` | what all operations of instances and bindings have in common |
 //! | `provision`, `update`, `deprovision`, `bind`, `unbind` | one operation each |
+//! | `deletion` | deleting spaces and organizations |
 //! | `unshare` | taking an instance away from a space |
 //! | `orders` | what a broker is told |
 //! | `fetch` | questions that a user waits for |
@@ -14,6 +15,7 @@
 
 mod bind;
 mod brokers;
+mod deletion;
 mod deprovision;
 mod fetch;
 mod first_answer;

@@ -29,7 +29,8 @@ impl CloudController {
         answer.await.ok()
     }
 
-    async fn unshare(
+    /// The same as far as one answer of the broker for each binding goes.
+    pub(super) async fn unshare(
         &self,
         instance: &InstanceGuid,
         space: &SpaceGuid,
