@@ -27,6 +27,7 @@ use std::{
 
 use actix_web::web::{self, ServiceConfig};
 use secrecy::SecretString;
+use uuid::Uuid;
 
 pub use directory::{Client, DEFAULT_GROUPS, Grant, User};
 pub use tokens::{
@@ -175,6 +176,13 @@ impl Uaa {
         directory
             .user_named(name)
             .map(|user| user.password.handed_on())
+    }
+
+    /// The name of the user with this id, as a Cloud Controller looks it up.
+    pub(crate) fn user_name(&self, id: &str) -> Option<String> {
+        let id: Uuid = id.parse().ok()?;
+        let directory = self.directory();
+        directory.users.get(&id).map(|user| user.name.clone())
     }
 
     /// Mounts all routes.

@@ -5,6 +5,7 @@
 mod bindings;
 mod broker;
 mod brokers;
+mod command_line;
 mod deletions;
 mod failures;
 mod foundation;

@@ -501,7 +501,7 @@ fn uaa(url: &str) -> Uaa {
                 "cf",
                 "",
                 &[Grant::Password, Grant::RefreshToken],
-                &["cloud_controller.*", "openid"],
+                &["cloud_controller.*", "openid", "scim.*"],
                 &[],
             ),
         ],
@@ -512,6 +512,8 @@ fn uaa(url: &str) -> Uaa {
                     "cloud_controller.admin",
                     "cloud_controller.read",
                     "cloud_controller.write",
+                    "scim.read",
+                    "scim.write",
                 ],
             ),
             user(

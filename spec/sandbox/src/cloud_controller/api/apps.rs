@@ -1,4 +1,5 @@
-//! Apps: made, listed and deleted, so that there is something to bind to. They never run.
+//! Apps: made, listed and deleted, so that there is something to bind to. They never run: no code is uploaded and staged, no
+//! route leads to them, and nothing is deployed.
 
 use actix_web::{
     HttpRequest,
@@ -36,7 +37,10 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         resource("/v3/apps/{guid}")
             .route(get().to(one))
             .route(delete().to(remove)),
-    );
+    )
+    .service(resource("/v3/apps/{guid}/routes").route(get().to(routes_of)))
+    .service(resource("/v3/apps/{guid}/droplets/current").route(get().to(droplet)))
+    .service(resource("/v3/deployments").route(get().to(deployments)));
 }
 
 async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
@@ -131,7 +135,50 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
     Ok(controller.accepted(&job))
 }
 
-fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a App, Refusal> {
+async fn routes_of(
+    controller: Data<CloudController>,
+    caller: Caller,
+    request: HttpRequest,
+    guid: Path<String>,
+) -> Answer {
+    let filters = [
+        "domain_guids",
+        "hosts",
+        "organization_guids",
+        "paths",
+        "ports",
+        "space_guids",
+    ];
+    let query = Query::unnamed(&request, &filters)?;
+    controller.0.state.read(|tables| {
+        visible(tables, &caller, &guid)?;
+        Ok(ok(&query.nothing(&controller)))
+    })
+}
+
+/// The cf command line knows an app without a droplet by the text (cf CLI, `api/cloudcontroller/ccv3/errors.go`).
+async fn droplet(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
+    controller.0.state.read(|tables| {
+        visible(tables, &caller, &guid)?;
+        Err(Refusal::no_such("Droplet"))
+    })
+}
+
+async fn deployments(
+    controller: Data<CloudController>,
+    _caller: Caller,
+    request: HttpRequest,
+) -> Answer {
+    let filters = ["app_guids", "states", "status_reasons", "status_values"];
+    let query = Query::of(&request, &filters)?;
+    Ok(ok(&query.nothing(&controller)))
+}
+
+pub(super) fn visible<'a>(
+    tables: &'a Tables,
+    caller: &Caller,
+    guid: &str,
+) -> Result<&'a App, Refusal> {
     tables
         .apps
         .get(&AppGuid::given(guid))

@@ -9,13 +9,17 @@ use serde_json::{Map, Value, json};
 use super::{caller::Caller, ok};
 use crate::cloud_controller::{CloudController, v2::V2_VERSION};
 
-const RESOURCES: [&str; 16] = [
+const RESOURCES: [&str; 20] = [
     "apps",
+    "deployments",
     "domains",
     "feature_flags",
     "info",
+    "isolation_segments",
     "jobs",
+    "organization_quotas",
     "organizations",
+    "processes",
     "roles",
     "routes",
     "service_brokers",

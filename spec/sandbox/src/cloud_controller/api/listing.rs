@@ -64,6 +64,14 @@ impl Query {
     }
 }
 
+impl Query {
+    /// The answer to a list of which there is nothing here.
+    pub(super) fn nothing(&self, controller: &CloudController) -> Value {
+        let nothing: Vec<&App> = Vec::new();
+        self.page(controller, nothing).presented(|_| Value::Null)
+    }
+}
+
 /// One page of a list.
 pub(super) struct Page<R> {
     pagination: Value,

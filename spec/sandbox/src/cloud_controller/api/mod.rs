@@ -1,6 +1,7 @@
 //! The routes of the v3 API: one file per kind of resource.
 
 mod accepted;
+mod app_environment;
 mod apps;
 mod caller;
 mod discovery;
@@ -10,10 +11,12 @@ mod jobs;
 mod label_selector;
 mod listing;
 mod message;
+mod organization_quotas;
 mod organizations;
 mod permissions;
 mod plan_visibility;
 mod present;
+mod processes;
 mod query;
 mod rate_limits;
 mod roles;
@@ -64,11 +67,14 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .wrap(from_fn(with_request_id))
         .configure(discovery::routes)
         .configure(organizations::routes)
+        .configure(organization_quotas::routes)
         .configure(spaces::routes)
         .configure(users::routes)
         .configure(roles::routes)
         .configure(feature_flags::routes)
         .configure(apps::routes)
+        .configure(app_environment::routes)
+        .configure(processes::routes)
         .configure(routes::routes)
         .configure(service_brokers::routes)
         .configure(service_offerings::routes)

@@ -13,7 +13,8 @@ use super::{
     caller::Caller,
     message::{checked_metadata, checked_name, message},
     ok,
-    present::{created, metadata, stamp},
+    organization_quotas::quota_of,
+    present::{created, metadata, relation, stamp},
     query::Query,
     routes::domain,
 };
@@ -44,7 +45,8 @@ pub(super) fn routes(app: &mut ServiceConfig) {
                 "{all}/{{guid}}/relationships/default_isolation_segment"
             ))
             .route(get().to(isolation_segment)),
-        );
+        )
+        .service(resource("/v3/isolation_segments").route(get().to(isolation_segments)));
 }
 
 async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
@@ -175,6 +177,16 @@ async fn default_domain(
     })
 }
 
+/// No organization is entitled to a segment of its own.
+async fn isolation_segments(
+    controller: Data<CloudController>,
+    _caller: Caller,
+    request: HttpRequest,
+) -> Answer {
+    let query = Query::of(&request, &["organization_guids"])?;
+    Ok(ok(&query.nothing(&controller)))
+}
+
 /// There is only the shared segment, to which nobody needs to be assigned.
 async fn isolation_segment(
     controller: Data<CloudController>,
@@ -229,18 +241,20 @@ fn visible<'a>(
 impl CloudController {
     pub(super) fn organization(&self, organization: &Organization) -> Value {
         let path = format!("/v3/organizations/{}", organization.guid);
+        let quota = quota_of(organization);
         json!({
             "guid": organization.guid,
             "created_at": stamp(organization.created_at),
             "updated_at": stamp(organization.updated_at),
             "name": organization.name,
             "suspended": organization.status == OrganizationStatus::Suspended,
-            "relationships": {"quota": {"data": null}},
+            "relationships": {"quota": relation(quota)},
             "metadata": metadata(&organization.metadata),
             "links": {
                 "self": self.link(&path),
                 "domains": self.link(format_args!("{path}/domains")),
                 "default_domain": self.link(format_args!("{path}/domains/default")),
+                "quota": self.link(format_args!("/v3/organization_quotas/{quota}")),
             },
         })
     }

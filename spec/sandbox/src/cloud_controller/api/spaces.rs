@@ -38,6 +38,14 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .service(
             resource(format!("{all}/{{guid}}/relationships/isolation_segment"))
                 .route(get().to(isolation_segment)),
+        )
+        .service(
+            resource(format!("{all}/{{guid}}/running_security_groups"))
+                .route(get().to(security_groups)),
+        )
+        .service(
+            resource(format!("{all}/{{guid}}/staging_security_groups"))
+                .route(get().to(security_groups)),
         );
 }
 
@@ -185,6 +193,20 @@ async fn isolation_segment(
         Ok(ok(
             &json!({"data": null, "links": {"self": controller.link(path)}}),
         ))
+    })
+}
+
+/// Apps never run, so no security group restricts what they reach.
+async fn security_groups(
+    controller: Data<CloudController>,
+    caller: Caller,
+    request: HttpRequest,
+    guid: Path<String>,
+) -> Answer {
+    let query = Query::of(&request, &[])?;
+    controller.0.state.read(|tables| {
+        visible(tables, &caller, &guid)?;
+        Ok(ok(&query.nothing(&controller)))
     })
 }
 

@@ -1,24 +1,43 @@
-//! Users, as far as they have been here (v3 API, "Users").
+//! Users: those who have sent a token, and those who were registered (v3 API, "Users").
 
 use actix_web::{
     HttpRequest,
-    web::{Data, Path, ServiceConfig, get, resource},
+    web::{Bytes, Data, Path, ServiceConfig, delete, get, post, resource},
 };
+use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, caller::Caller, ok, permissions::Permissions, present::metadata, present::stamp,
-    query::Query, roles::ORIGIN,
+    Answer,
+    caller::Caller,
+    message::{checked_metadata, message},
+    ok,
+    permissions::Permissions,
+    present::{created, metadata, stamp},
+    query::Query,
+    roles::ORIGIN,
 };
 use crate::cloud_controller::{
     CloudController,
-    model::{Metadata, RoleKey, RolePlace, Tables, User, UserName},
+    model::{
+        Job, JobOperation, JobResource, JobState, Metadata, MetadataChange, RoleKey, RolePlace,
+        Tables, User, UserName,
+    },
     refusal::Refusal,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/users").route(get().to(list)))
-        .service(resource("/v3/users/{guid}").route(get().to(one)));
+    app.service(
+        resource("/v3/users")
+            .route(get().to(list))
+            .route(post().to(create)),
+    )
+    .service(
+        resource("/v3/users/{guid}")
+            .route(get().to(one))
+            .route(delete().to(remove)),
+    );
 }
 
 async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
@@ -54,6 +73,68 @@ async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<Strin
             &controller.user(user.ok_or_else(|| Refusal::no_such("User"))?)
         ))
     })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    guid: Option<String>,
+    #[serde(default)]
+    metadata: MetadataChange,
+}
+
+/// Registers a user of the UAA, as `cf create-user` does with the id that the UAA has just given (cloud_controller_ng,
+/// `app/actions/user_create.rb`; cf CLI, `actor/v7action/user.go`). Whom the UAA does not know has no name here.
+async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
+    caller.must_be_admin()?;
+    let wanted: Create = message(&body)?;
+    checked_metadata(wanted.metadata)?;
+    let guid = wanted.guid.filter(|guid| !guid.is_empty()).ok_or_else(|| {
+        Refusal::unprocessable("Guid or 'username' and 'origin' must be provided")
+    })?;
+    let name = controller.0.uaa.user_name(&guid);
+    let name = UserName::new(name.as_deref().unwrap_or(&guid));
+    controller.0.state.change(|tables| {
+        if tables.users.values().any(|user| user.guid == guid) {
+            return Err(Refusal::unprocessable(format!(
+                "User with guid '{guid}' already exists."
+            )));
+        }
+        let user = User {
+            name: name.clone(),
+            guid,
+            created_at: Timestamp::now(),
+        };
+        let body = controller.user(&user);
+        tables.users.insert(name, user);
+        Ok(created(&body))
+    })
+}
+
+/// Forgets a user with all roles. The UAA's user is the UAA's to delete.
+async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
+    let job = controller.0.state.change(|tables| {
+        let permissions = caller.permissions(tables);
+        let mut users = tables.users.values();
+        let user = users
+            .find(|user| user.guid == *guid && sees(tables, &caller, &permissions, user))
+            .ok_or_else(|| Refusal::no_such("User"))?;
+        caller.must_be_admin()?;
+        let name = user.name.clone();
+        let roles: Vec<_> = tables
+            .roles
+            .with(RoleKey::User(name.clone()))
+            .map(|role| role.guid.clone())
+            .collect();
+        for role in roles {
+            tables.roles.remove(&role);
+        }
+        tables.users.remove(&name);
+        let mut job = Job::new(JobOperation::DeleteUser, JobResource::Gone);
+        job.becomes(JobState::Complete);
+        Ok(tables.add_job(job))
+    })?;
+    Ok(controller.accepted(&job))
 }
 
 /// Users see themselves and those who have a role in an organization of theirs.

@@ -62,6 +62,8 @@ pub(crate) enum JobOperation {
     DeleteApp,
     #[serde(rename = "role.delete")]
     DeleteRole,
+    #[serde(rename = "user.delete")]
+    DeleteUser,
 }
 
 /// What a job works on.

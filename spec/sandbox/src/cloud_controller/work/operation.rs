@@ -186,7 +186,8 @@ fn verb(operation: JobOperation) -> &'static str {
         | JobOperation::DeleteOrganization
         | JobOperation::DeleteSpace
         | JobOperation::DeleteApp
-        | JobOperation::DeleteRole => "delete",
+        | JobOperation::DeleteRole
+        | JobOperation::DeleteUser => "delete",
         JobOperation::UpdateInstance
         | JobOperation::UpdateBroker
         | JobOperation::SynchronizeCatalog => "update",
