@@ -360,3 +360,20 @@ async fn while_it_is_read_only_nothing_changes() {
     );
     assert_eq!(api.put("/api/v1/data", &body).await.ok()["value"], "w");
 }
+
+/// A slash at the end of a path changes nothing (cloudfoundry/credhub, pull request 906).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_may_end_with_a_slash() {
+    let platform = Platform::start().await;
+    let api = platform.admin(&platform.bosh()).await;
+    let stored = api.set("/slash", "value", json!("v")).await;
+    let id = stored["id"].as_str().unwrap();
+
+    let found = api.get("/api/v1/data/?name=/slash&current=true").await.ok();
+    assert_eq!(found["data"], json!([stored]));
+    assert_eq!(api.get(&format!("/api/v1/data/{id}/")).await.ok(), stored);
+    let permissions = api.get("/api/v1/permissions/?credential_name=/slash").await;
+    assert_eq!(permissions.status, 200);
+    let nowhere = api.get("/api/v1/nowhere/").await;
+    assert_eq!(nowhere.status, 404);
+}

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     resource, set,
     view::{self, Occasion},
+    with_and_without_slash,
 };
 use crate::credhub::{
     CredentialName, Refusal, Session,
@@ -27,7 +28,7 @@ pub(super) struct Parameters {
 pub(super) fn routes(api: &mut ServiceConfig) {
     api.service(resource("/v1/certificates", web::get().to(list)))
         .service(
-            web::resource("/v1/certificates/{id}/versions")
+            web::resource(with_and_without_slash("/v1/certificates/{id}/versions"))
                 .route(web::get().to(versions))
                 .route(web::post().to(add_version))
                 .default_service(web::to(super::no_method)),

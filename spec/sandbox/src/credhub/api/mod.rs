@@ -42,7 +42,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
             .wrap(from_fn(guard))
             .configure(|api| {
                 api.service(
-                    web::resource("/v1/data")
+                    web::resource(with_and_without_slash("/v1/data"))
                         .route(web::get().to(data::get_or_find))
                         .route(web::put().to(set::set))
                         .route(web::post().to(generate::generate))
@@ -72,9 +72,15 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 fn resource(path: &str, route: actix_web::Route) -> actix_web::Resource {
-    web::resource(path)
+    web::resource(with_and_without_slash(path))
         .route(route)
         .default_service(web::to(no_method))
+}
+
+/// A real server takes every path with a slash at its end, too, which `credhub export` sends (cloudfoundry/credhub,
+/// pull request 906).
+fn with_and_without_slash(path: &str) -> [String; 2] {
+    [path.to_owned(), format!("{path}/")]
 }
 
 /// What a real server has no handler for.

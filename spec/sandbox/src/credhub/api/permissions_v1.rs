@@ -7,7 +7,7 @@ use actix_web::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{data::required, no_method, permissions_v2::operations, view};
+use super::{data::required, no_method, permissions_v2::operations, view, with_and_without_slash};
 use crate::credhub::{
     Actor, CredentialName, Refusal, Session, members::Members, refusal::PermissionRefusal,
 };
@@ -20,7 +20,7 @@ pub(super) struct Parameters {
 
 pub(super) fn routes(api: &mut ServiceConfig) {
     api.service(
-        web::resource("/v1/permissions")
+        web::resource(with_and_without_slash("/v1/permissions"))
             .route(web::get().to(list))
             .route(web::post().to(grant))
             .route(web::delete().to(revoke))

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{JSON, data::required, no_method, view};
+use super::{JSON, data::required, no_method, view, with_and_without_slash};
 use crate::credhub::{
     Actor, CredHub, Operation, Permission, PermissionPath, Refusal, Session, members::Members,
     operations::Granted, refusal::PermissionRefusal,
@@ -28,14 +28,14 @@ pub(super) struct Parameters {
 
 pub(super) fn routes(api: &mut ServiceConfig) {
     api.service(
-        web::resource("/v2/permissions")
+        web::resource(with_and_without_slash("/v2/permissions"))
             .guard(actix_web::guard::fn_guard(is_modern))
             .route(web::get().to(find))
             .route(web::post().to(grant))
             .default_service(web::to(no_method)),
     )
     .service(
-        web::resource("/v2/permissions/{id}")
+        web::resource(with_and_without_slash("/v2/permissions/{id}"))
             .guard(actix_web::guard::fn_guard(is_modern))
             .route(web::get().to(get))
             .route(web::put().to(replace))
