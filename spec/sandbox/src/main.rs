@@ -15,6 +15,9 @@ use odb_sandbox::{
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+/// SIGHUP is signal 1, the lowest bit of the masks in proc(5).
+const HANGUP_BIT: u64 = 1;
+
 /// A foundation on one machine: Director, UAA and Cloud Controller with real processes.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -25,7 +28,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start a foundation and keep it up until SIGTERM or Ctrl-C.
+    /// Start a foundation and keep it up until SIGTERM, Ctrl-C or the end of the terminal (SIGHUP).
     ///
     /// Prints `ready PATH` when everything answers; PATH is a JSON file with addresses and credentials.
     Up(Box<Up>),
@@ -214,6 +217,8 @@ fn print_ready(foundation: &Foundation) {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    /// The terminal is gone. None where that is ignored, as `nohup` has it.
+    hangup: Option<Signal>,
 }
 
 impl Signals {
@@ -221,13 +226,32 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hangup: if ignores_hangup()? {
+                None
+            } else {
+                Some(signal(SignalKind::hangup())?)
+            },
         })
     }
 
     async fn next(&mut self) {
+        let Self {
+            terminate,
+            interrupt,
+            hangup,
+        } = self;
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            Some(()) = async { hangup.as_mut()?.recv().await } => {}
         }
     }
+}
+
+/// Whether the process was started with SIGHUP ignored (`SigIgn` in proc(5)).
+fn ignores_hangup() -> std::io::Result<bool> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    Ok(ignored.is_some_and(|mask| mask & HANGUP_BIT != 0))
 }

@@ -1,7 +1,7 @@
 //! `odb-sandbox` as people call it.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{BufRead, BufReader},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
@@ -16,6 +16,8 @@ use tempfile::TempDir;
 
 use crate::{client::Client, foundation::sample};
 
+const SANDBOX: &str = env!("CARGO_BIN_EXE_odb-sandbox");
+
 /// `odb-sandbox up`, ended with the test.
 struct Up {
     child: Child,
@@ -26,11 +28,18 @@ struct Up {
 impl Up {
     /// Starts it and waits until it is ready.
     fn start() -> Self {
+        Self::start_with(Command::new(SANDBOX), &sample())
+    }
+
+    /// Starts it with this configuration by this command, to which its arguments are added.
+    fn start_with(mut command: Command, configuration: &Path) -> Self {
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_odb-sandbox"))
+        let mut child = command
             .args(["up", "--no-processes", "--log", "error", "--config"])
-            .arg(sample())
+            .arg(configuration)
+            .arg("--jobs")
+            .arg(sample().with_file_name("jobs"))
             .arg("--state")
             .arg(folder.path())
             .stdout(Stdio::piped())
@@ -215,6 +224,32 @@ fn env_is_what_a_shell_evaluates_to_the_credentials() {
         shell("developer"),
         [&director.url, "odb", team, authority, "developer", credhub]
     );
+}
+
+#[test]
+fn the_end_of_the_terminal_stops_a_foundation_in_good_order() {
+    let mut up = Up::start();
+
+    up.signal(Signal::HUP);
+
+    let status = up.child.wait().unwrap();
+    assert_eq!(status.code(), Some(0), "{status}");
+}
+
+#[test]
+fn a_foundation_started_by_nohup_outlives_its_terminal() {
+    let mut nohup = Command::new("nohup");
+    nohup.arg(SANDBOX).stderr(Stdio::null());
+    let up = Up::start_with(nohup, &sample());
+
+    // Signals that are ignored or handled are bits of masks in proc(5); SIGHUP is the lowest.
+    let status = fs::read_to_string(format!("/proc/{}/status", up.child.id())).unwrap();
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        u64::from_str_radix(line.unwrap().trim(), 16).unwrap()
+    };
+    assert_eq!(mask("SigIgn:") & 1, 1, "{status}");
+    assert_eq!(mask("SigCgt:") & 1, 0, "{status}");
 }
 
 #[test]
