@@ -82,14 +82,19 @@ fn exports(file: &Path, description: &Description, who: Who) -> String {
         Who::Admin => (&director.admin_client, &cloud_controller.admin_user),
         Who::Developer => (&director.team_client, &cloud_controller.user),
     };
+    // A Director with users of its own refuses clients. It knows no teams: each user may do everything.
+    let (bosh_client, bosh_secret) = match director.local_users.first() {
+        Some(user) => (&user.name, &user.password),
+        None => (&client.id, &client.secret),
+    };
     let authority = description.ca_certificate.to_string_lossy();
     let cf_home = file.with_file_name("cf-home");
     let (file, cf_home) = (file.to_string_lossy(), cf_home.to_string_lossy());
     let mut variables = vec![
         ("ODB_FOUNDATION", &*file),
         ("BOSH_ENVIRONMENT", &director.url),
-        ("BOSH_CLIENT", &client.id),
-        ("BOSH_CLIENT_SECRET", client.secret.expose_secret()),
+        ("BOSH_CLIENT", bosh_client),
+        ("BOSH_CLIENT_SECRET", bosh_secret.expose_secret()),
         ("BOSH_CA_CERT", &authority),
         ("CF_HOME", &*cf_home),
         ("CF_USERNAME", &user.name),
@@ -114,13 +119,15 @@ fn exports(file: &Path, description: &Description, who: Who) -> String {
     }
     let _ = write!(
         text,
-        "# cf has no variable for the authority: export SSL_CERT_FILE={authority}\n\
+        "# cf and uaa have no variable for the authority: export SSL_CERT_FILE={authority}\n\
          # Then: cf api {} && cf auth && cf target -o {} -s {}\n\
-         # UAA of the Director: uaa target {} --ca-cert {authority}\n",
+         # UAA of the Director: uaa target {} && uaa get-client-credentials-token {} -s {}\n",
         cloud_controller.url,
         quoted(&cloud_controller.organization.name),
         quoted(&cloud_controller.space.name),
         director.uaa_url,
+        quoted(&client.id),
+        quoted(client.secret.expose_secret()),
         authority = quoted(&authority),
     );
     text

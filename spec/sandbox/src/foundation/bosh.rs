@@ -4,7 +4,7 @@ use tokio::runtime::Handle;
 
 use super::{
     credhub::CredHubPlan,
-    description::DirectorAccess,
+    description::{DirectorAccess, UserAccess},
     identity::Identity,
     seed::Side,
     settings::{ConfigServerSection, DirectorSection},
@@ -13,7 +13,9 @@ use super::{
 use crate::{
     cpi::{AddressPool, AgentTimeouts, Cpi, CpiSettings, JobCatalog, Processes},
     credhub::CredHub,
-    director::{ConfigServer, Director, DirectorDurations, DirectorSettings, FrontEnd},
+    director::{
+        ConfigServer, Director, DirectorDurations, DirectorSettings, FrontEnd, UserManagement,
+    },
     net::NetAddress,
     store::Store,
     uaa::{Uaa, UaaRole, UaaSettings},
@@ -63,11 +65,16 @@ impl BoshSide {
         let uaa = Uaa::new(settings, UaaRole::Bosh, store).map_err(StartError::Uaa)?;
         let built = plan.map(|plan| plan.build(&uaa, store));
         let (credhub, credhub_access) = built.transpose()?.unzip();
+        let user_management = UserManagement::from(section.user_management);
+        let local_users = match &user_management {
+            UserManagement::Uaa => Vec::new(),
+            UserManagement::Local(users) => users.iter().map(UserAccess::of).collect(),
+        };
         let settings = DirectorSettings {
             name: section.name,
             uuid: identity.director_uuid.to_string(),
             uaa_url: uaa_url.clone(),
-            user_management: section.user_management.into(),
+            user_management,
             config_server: match &credhub {
                 None => ConfigServer::Off,
                 Some(credhub) => ConfigServer::CredHub {
@@ -104,6 +111,7 @@ impl BoshSide {
             uaa_url,
             team_client: team_client.at(&uaa),
             admin_client: admin_client.at(&uaa),
+            local_users,
             credhub: credhub_access,
         };
         let side = Self {

@@ -9,6 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::director::LocalUser;
+
 /// Everything that a client needs. Serialised it holds secrets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
@@ -37,6 +39,9 @@ pub struct DirectorAccess {
     pub team_client: ClientAccess,
     /// A client that may do everything.
     pub admin_client: ClientAccess,
+    /// The users of a Director that knows them itself. Such a Director refuses the tokens of the two clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local_users: Vec<UserAccess>,
     /// Its CredHub, unless it has none.
     pub credhub: Option<CredHubAccess>,
 }
@@ -106,6 +111,16 @@ pub struct UserAccess {
     pub password: SecretString,
 }
 
+impl UserAccess {
+    /// How a user whom the Director knows itself gets in.
+    pub(super) fn of(user: &LocalUser) -> Self {
+        Self {
+            name: user.name.clone(),
+            password: user.password.clone(),
+        }
+    }
+}
+
 /// An organization or a space.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
@@ -166,6 +181,10 @@ impl Description {
         for pointer in ["/cloud_controller/admin_user", "/cloud_controller/user"] {
             hide(&mut public, pointer, "password");
         }
+        for number in 0..self.director.local_users.len() {
+            let pointer = format!("/director/local_users/{number}");
+            hide(&mut public, &pointer, "password");
+        }
         public
     }
 }
@@ -214,6 +233,7 @@ mod tests {
                 uaa_url: String::new(),
                 team_client: client("odb"),
                 admin_client: client("admin"),
+                local_users: vec![user("operator"), user("broker")],
                 credhub: Some(credhub()),
             },
             cloud_controller: CloudControllerAccess {

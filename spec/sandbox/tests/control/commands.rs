@@ -227,6 +227,47 @@ fn env_is_what_a_shell_evaluates_to_the_credentials() {
 }
 
 #[test]
+fn env_has_a_user_of_a_director_that_knows_its_users_itself() {
+    let configuration = fs::read_to_string(sample()).unwrap();
+    let local = "director:\n  user_management:\n    provider: local\n    local:\n      users:\n      - {name: operator, password: pa'ss}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("foundation.yml");
+    fs::write(&file, configuration.replacen("director:\n", local, 1)).unwrap();
+    let up = Up::start_with(Command::new(SANDBOX), &file);
+    let script =
+        r#"eval "$("$0" env --as "$1")" && printf '%s\n' "$BOSH_CLIENT" "$BOSH_CLIENT_SECRET""#;
+
+    for who in ["admin", "developer"] {
+        let output = Command::new("sh")
+            .args(["-c", script, SANDBOX, who])
+            .env("ODB_FOUNDATION", up.file())
+            .output()
+            .unwrap();
+        assert_eq!(stdout(&output), "operator\npa'ss\n");
+    }
+}
+
+/// The flags of `uaa target` are `--skip-ssl-validation` and the global `--verbose` (cloudfoundry/uaa-cli,
+/// `cmd/target.go`); an authority it takes from `SSL_CERT_FILE`, as every program in Go does.
+#[test]
+fn env_tells_commands_that_uaa_knows() {
+    let up = Up::start();
+    let director = up.description().director;
+
+    let text = stdout(&run(&up.file(), &["env"]));
+
+    let client = &director.admin_client;
+    let line = format!(
+        "# UAA of the Director: uaa target {} && uaa get-client-credentials-token '{}' -s '{}'",
+        director.uaa_url,
+        client.id,
+        client.secret.expose_secret()
+    );
+    assert!(text.lines().any(|found| found == line), "{text}");
+    assert!(!text.contains("--ca-cert"), "{text}");
+}
+
+#[test]
 fn the_end_of_the_terminal_stops_a_foundation_in_good_order() {
     let mut up = Up::start();
 
