@@ -1,5 +1,6 @@
 //! Tasks: queue, locks, cancelling, lists and outputs.
 
+use odb_sandbox::director::{TaskEffect, TaskFault, TaskPlace};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -211,4 +212,40 @@ async fn an_output_can_be_read_in_parts() {
             .header("content-type"),
         "text/plain;charset=utf-8"
     );
+}
+
+/// The worker changes the state and nothing else (cloudfoundry/bosh, `jobs/db_job.rb`, `fail_task`).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_whose_process_is_killed_is_an_error_without_a_word() {
+    let foundation = Foundation::impatient(3);
+    let bosh = foundation.admin();
+    foundation.director().arm(TaskFault {
+        deployment: Some("d".to_owned()),
+        at: TaskPlace::Step {
+            stage: "Creating missing vms".to_owned(),
+            task: None,
+            status: None,
+        },
+        effect: TaskEffect::KillChild,
+    });
+
+    let task = bosh.deploy(&redis("d")).await;
+    let ended = bosh.ended(task).await;
+
+    assert_eq!(
+        (&ended["state"], &ended["result"], &ended["timestamp"]),
+        (&json!("error"), &json!(null), &ended["started_at"])
+    );
+    let last = bosh.events(task).await.pop().unwrap();
+    assert_eq!(
+        (last.stage.as_str(), last.state.as_str()),
+        ("Creating missing vms", "started")
+    );
+    let locks = bosh.get("/locks").await.json();
+    assert_eq!(locks[0]["task_id"], json!(task.to_string()));
+    let next = bosh.deploy(&redis("d")).await;
+    bosh.ended(next).await;
+    let (code, text) = bosh.error_of(next).await;
+    assert_eq!(code, "100");
+    assert!(text.starts_with("Failed to acquire lock"), "{text}");
 }

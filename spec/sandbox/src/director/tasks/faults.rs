@@ -60,6 +60,9 @@ pub enum TaskEffect {
     },
     /// The worker dies: the task stays as it is, and so does its lock until it expires.
     KillWorker,
+    /// The process that the worker has started for the task is killed: the worker makes the task an `error` without a
+    /// result or a line in the event log, and the lock stays until it expires.
+    KillChild,
     /// The task goes no further until the fault is cleared. One that is cancelled meanwhile ends then.
     Hold,
 }
@@ -118,6 +121,8 @@ pub(in crate::director) struct Traveller {
     pub(in crate::director) deployment: DeploymentName,
     /// Ends the task's worker.
     pub(in crate::director) death: CancellationToken,
+    /// Ends the process that the worker has started for the task.
+    pub(in crate::director) child_death: CancellationToken,
 }
 
 impl TaskFaults {
@@ -167,6 +172,10 @@ impl TaskFaults {
                 }
                 TaskEffect::KillWorker => {
                     traveller.death.cancel();
+                    pending::<()>().await;
+                }
+                TaskEffect::KillChild => {
+                    traveller.child_death.cancel();
                     pending::<()>().await;
                 }
                 TaskEffect::Hold => self.until_cleared(id).await,

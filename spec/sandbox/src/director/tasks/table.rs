@@ -204,6 +204,14 @@ impl Tasks {
         table.lines.save();
     }
 
+    /// The process of a task was killed. The worker changes the state of the task and nothing else (cloudfoundry/bosh,
+    /// `jobs/db_job.rb`, `fail_task`).
+    pub(in crate::director) fn mark_killed(&self, id: TaskId) {
+        let mut table = self.lock();
+        table.cancels.remove(&id);
+        table.set_state(id, TaskState::Error);
+    }
+
     /// Asks a task to end.
     pub(in crate::director) fn cancel(&self, id: TaskId) -> Result<(), CannotCancel> {
         let mut table = self.lock();

@@ -112,8 +112,9 @@ async fn take(director: &Director, task: Task) {
         task: task.id,
         deployment: task.deployment.clone(),
         death: CancellationToken::new(),
+        child_death: CancellationToken::new(),
     };
-    let death = traveller.death.clone();
+    let (death, child_death) = (traveller.death.clone(), traveller.child_death.clone());
     let events = EventLog::new(
         Arc::clone(&inner.tasks),
         Arc::clone(&inner.faults),
@@ -122,12 +123,16 @@ async fn take(director: &Director, task: Task) {
     let id = task.id;
     // A fault of ours in one task must not cost the worker.
     let unwinding = AssertUnwindSafe(run(director, task, &events)).catch_unwind();
-    let ended = death.run_until_cancelled(unwinding).await.map(|end| {
-        end.unwrap_or_else(|_| Err(TaskFailure::Unexpected("the worker panicked".to_owned())))
-    });
-    match ended {
+    let ended = child_death.run_until_cancelled(unwinding);
+    match death.run_until_cancelled(ended).await {
         None => tracing::info!(task = %id, "a worker died"),
-        Some(end) => {
+        Some(None) => {
+            tracing::info!(task = %id, "the process of a task was killed");
+            inner.tasks.mark_killed(id);
+        }
+        Some(Some(end)) => {
+            let end = end
+                .unwrap_or_else(|_| Err(TaskFailure::Unexpected("the worker panicked".to_owned())));
             match &end {
                 Ok(summary) => log(&inner.tasks, id, 'I', &format!("Done: {summary}")),
                 Err(failure) => {
