@@ -1,5 +1,6 @@
 //! Stopping, starting, restarting and recreating instances; instances that are to be left alone; and how they all are.
 
+use odb_sandbox::director::{TaskEffect, TaskFault, TaskPlace};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -283,4 +284,50 @@ async fn a_dead_agent_keeps_a_deployment_from_being_deleted_but_not_by_force() {
     let delete = bosh.delete("/deployments/d?force=true").await.task();
     bosh.done(delete).await;
     assert_eq!(bosh.get("/deployments/d").await.status, 404);
+}
+
+/// Only a deploy settles links, and what it replaces goes when it has succeeded (cloudfoundry/bosh,
+/// `jobs/update_deployment.rb`, `cleanup`).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_of_a_failed_update_stay_over_a_recreate_until_a_deploy_succeeds() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let links = async || {
+        let links = bosh.get("/links?deployment=d").await.json();
+        let links = links.as_array().unwrap().iter();
+        links
+            .map(|link| link["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    bosh.deployed(&redis_with_password("d", "first")).await;
+    let first = links().await;
+    assert_eq!(first.len(), 2, "of the two errands: {first:?}");
+
+    foundation.director().arm(TaskFault {
+        deployment: None,
+        at: TaskPlace::Step {
+            stage: "Updating instance".to_owned(),
+            task: None,
+            status: None,
+        },
+        effect: TaskEffect::Fail {
+            code: 400_001,
+            message: "no disk space left".to_owned(),
+        },
+    });
+    let failed = bosh.deploy(&redis_with_password("d", "second")).await;
+    assert_eq!(bosh.ended(failed).await["state"], "error");
+    let both = links().await;
+    assert_eq!(both.len(), 4, "{both:?}");
+
+    let recreate = put(&bosh, "/deployments/d/jobs/*?state=recreate").await;
+    bosh.done(recreate).await;
+    assert_eq!(links().await, both);
+
+    bosh.deployed(&redis_with_password("d", "second")).await;
+    let second = links().await;
+    assert!(
+        second.len() == 2 && second.iter().all(|id| !first.contains(id)),
+        "{second:?}"
+    );
 }

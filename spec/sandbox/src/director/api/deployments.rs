@@ -20,7 +20,7 @@ use crate::director::{
     Director,
     deploy::{
         DeleteOrder, DeployOptions, DeployOrder, DiskWish, Extent, Force, SilentAgents, SkipDrain,
-        UpdateOverrides, VmWish,
+        UpdateAction, UpdateOverrides, VmWish,
     },
     deployments::Deployment,
     ids::{ConfigId, DeploymentName, TeamName},
@@ -196,6 +196,7 @@ impl DeploySwitches {
             ),
         };
         Ok(DeployOptions {
+            action: UpdateAction::Deploy,
             extent: if is_set(self.dry_run.as_ref()) {
                 Extent::DryRun
             } else {

@@ -20,7 +20,7 @@ use crate::director::{
     Director,
     deploy::{
         ChangedGroups, DeployOptions, DeployOrder, Extent, SilentAgents, SkipDrain, StateChange,
-        UpdateOverrides,
+        UpdateAction, UpdateOverrides,
     },
     deployments::{Attention, Deployment, Instance},
     ids::{DeploymentName, GroupName},
@@ -161,6 +161,7 @@ impl Change<'_> {
             )
         };
         let options = DeployOptions {
+            action: UpdateAction::ChangeStates,
             extent: if is_set(switches.dry_run.as_ref()) {
                 Extent::DryRun
             } else {

@@ -135,7 +135,10 @@ impl Links {
                 errors,
             });
         }
-        links.found.providers = own.iter().map(deployed_provider).collect();
+        let deployed = own
+            .iter()
+            .map(|provider| deployed_provider(provider, instances));
+        links.found.providers = deployed.collect();
         Ok(links)
     }
 
@@ -329,7 +332,7 @@ fn content(provider: &Provider<'_>, instances: &LinkedInstances) -> Value {
     })
 }
 
-fn deployed_provider(provider: &Provider<'_>) -> DeployedProvider {
+fn deployed_provider(provider: &Provider<'_>, instances: &LinkedInstances) -> DeployedProvider {
     let networks = provider.group.networks.iter();
     DeployedProvider {
         group: provider.group.name.clone(),
@@ -339,6 +342,7 @@ fn deployed_provider(provider: &Provider<'_>) -> DeployedProvider {
         kind: provider.kind.clone(),
         shared: provider.is_shared,
         networks: networks.map(|network| network.name.clone()).collect(),
+        content: content(provider, instances),
         dns: DnsNames::default(),
     }
 }

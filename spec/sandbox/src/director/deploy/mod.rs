@@ -54,7 +54,7 @@ pub(super) use self::{
     diff::{DiffLine, ManifestVersion, Redaction, changes, document_changes},
     errand::{AfterErrand, ErrandOrder, RunWhen, errand_names, run_errand},
     fault::ManifestFault,
-    options::{DeployOptions, DiskWish, Extent, SilentAgents, SkipDrain, VmWish},
+    options::{DeployOptions, DiskWish, Extent, SilentAgents, SkipDrain, UpdateAction, VmWish},
     states::{ChangedGroups, StateChange},
     update::{DeployOrder, deploy},
     update_spec::UpdateOverrides,

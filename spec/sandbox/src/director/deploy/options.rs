@@ -11,6 +11,8 @@ use crate::director::ids::{ConfigId, GroupName};
 /// How a manifest is to be deployed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::director) struct DeployOptions {
+    #[serde(default)]
+    pub(in crate::director) action: UpdateAction,
     pub(in crate::director) extent: Extent,
     pub(in crate::director) vms: VmWish,
     pub(in crate::director) disks: DiskWish,
@@ -22,6 +24,16 @@ pub(in crate::director) struct DeployOptions {
     pub(in crate::director) cloud_configs: Vec<ConfigId>,
     /// The runtime configs, which are remembered; what they say is not applied.
     pub(in crate::director) runtime_configs: Vec<ConfigId>,
+}
+
+/// What an update of a deployment is. The two have one kind of task, but only a deploy settles links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::director) enum UpdateAction {
+    /// `POST /deployments`.
+    #[default]
+    Deploy,
+    /// `PUT /deployments/NAME/jobs/…`.
+    ChangeStates,
 }
 
 /// How far a deploy goes.

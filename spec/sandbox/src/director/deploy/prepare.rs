@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     links::{LinkedInstance, LinkedInstances, Links},
-    options::DeployOptions,
+    options::{DeployOptions, UpdateAction},
     placement,
     plan::{Plan, PlannedGroup, Stemcells},
     target::{TargetInstance, target},
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::director::{
     deployments::{Deployment, Instance, Lifecycle},
+    links::SettledLinks,
     tasks::{TaskFailure, TaskRun},
 };
 
@@ -24,6 +25,8 @@ pub(super) struct Prepared {
     /// Instances of groups that the manifest no longer has.
     pub(super) obsolete: Vec<Instance>,
     pub(super) links: Links,
+    /// The links that this deploy settled, for when it has succeeded.
+    pub(super) settled: Option<SettledLinks>,
     /// The declared variables: absolute name ⇒ id of the value.
     pub(super) variables: BTreeMap<String, Uuid>,
 }
@@ -70,12 +73,16 @@ pub(super) async fn prepare(
     let linked = linked(plan, &groups);
     let mut links = Links::resolve(run, plan, &linked)?;
     let found = std::mem::take(&mut links.found);
-    run.director.inner.links.settle(&run.deployment, found);
+    let settled = match options.action {
+        UpdateAction::Deploy => Some(run.director.inner.links.settle(&run.deployment, found)),
+        UpdateAction::ChangeStates => None,
+    };
     let variables = generate(run, plan, &linked).await?;
     Ok(Prepared {
         groups,
         obsolete,
         links,
+        settled,
         variables,
     })
 }

@@ -105,6 +105,9 @@ async fn deploy_recorded(run: &TaskRun, order: DeployOrder) -> Result<String, Ta
             row.releases = sorted(plan.releases);
             row.stemcells = stemcells.into_values().collect();
         });
+        if let Some(settled) = &prepared.settled {
+            director.links.remove_unsettled(&run.deployment, settled);
+        }
     }
     Ok(format!("/deployments/{}", run.deployment))
 }

@@ -1,10 +1,14 @@
 //! What a deploy hands over: the providers and consumers of its manifest, and who was linked with whom.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Consumer, Link, Links, Numbered, Owner, Provider, ProviderId, Table};
+use super::{
+    Consumer, ConsumerId, Link, LinkId, Links, Numbered, Owner, Provider, ProviderId, Table,
+};
 use crate::{
     cpi::JobName,
     director::ids::{DeploymentName, GroupName},
@@ -30,6 +34,8 @@ pub(in crate::director) struct DeployedProvider {
     pub(in crate::director) shared: bool,
     /// The networks of its group, the default one first.
     pub(in crate::director) networks: Vec<String>,
+    /// What its consumers see.
+    pub(in crate::director) content: Value,
     pub(in crate::director) dns: DnsNames,
 }
 
@@ -66,47 +72,70 @@ pub(in crate::director) enum DnsNames {
     PerLink,
 }
 
+/// The rows of a deployment that a deploy found in use.
+#[derive(Debug, Default)]
+pub(in crate::director) struct SettledLinks {
+    providers: BTreeSet<ProviderId>,
+    consumers: BTreeSet<ConsumerId>,
+    links: BTreeSet<LinkId>,
+}
+
 impl Links {
-    /// Makes the links of a deployment what a deploy has found. What is as before keeps its id; what is gone goes,
-    /// and with it the links of outsiders to it.
-    pub(in crate::director) fn settle(&self, deployment: &DeploymentName, found: DeployedLinks) {
+    /// Records what a deploy has found. What is as before keeps its id, and nothing is removed yet (cloudfoundry/bosh,
+    /// `links/links_manager.rb`, `resolve_deployment_links`).
+    pub(in crate::director) fn settle(
+        &self,
+        deployment: &DeploymentName,
+        found: DeployedLinks,
+    ) -> SettledLinks {
         let mut table = self.lock();
-        let providers: Vec<ProviderId> = found
-            .providers
-            .into_iter()
-            .map(|provider| table.settle_provider(deployment, provider))
-            .collect();
-        table
-            .providers
-            .retain(|id, provider| provider.deployment != *deployment || providers.contains(id));
-        let mut consumers = Vec::new();
-        let mut links = Vec::new();
+        let mut settled = SettledLinks::default();
+        for provider in found.providers {
+            let id = table.settle_provider(deployment, provider);
+            settled.providers.insert(id);
+        }
         for consumer in found.consumers {
             let provider = consumer.provider.clone();
             let name = consumer.name.clone();
             let id = table.settle_consumer(deployment, consumer);
-            consumers.push(id);
+            settled.consumers.insert(id);
             if let Some((key, content)) = provider
                 && let Some(provider) = table.provider(&key)
             {
-                links.push(table.link(Link {
+                let link = table.link(Link {
                     name,
                     provider,
                     consumer: id,
                     content,
                     network: None,
                     created_at: Timestamp::now(),
-                }));
+                });
+                settled.links.insert(link);
             }
         }
+        table.save();
+        settled
+    }
+
+    /// A deploy has succeeded: what it did not find in use goes, and with providers the links of outsiders to them
+    /// (`remove_unused_links`).
+    pub(in crate::director) fn remove_unsettled(
+        &self,
+        deployment: &DeploymentName,
+        settled: &SettledLinks,
+    ) {
+        let mut table = self.lock();
+        table.providers.retain(|id, provider| {
+            provider.deployment != *deployment || settled.providers.contains(id)
+        });
         table.consumers.retain(|id, consumer| {
             consumer.deployment != *deployment
                 || matches!(consumer.owner, Owner::External(_))
-                || consumers.contains(id)
+                || settled.consumers.contains(id)
         });
-        table
-            .links
-            .retain(|id, link| !consumers.contains(&link.consumer) || links.contains(id));
+        table.links.retain(|id, link| {
+            !settled.consumers.contains(&link.consumer) || settled.links.contains(id)
+        });
         table.remove_dangling();
         table.save();
     }
@@ -136,6 +165,7 @@ impl Table {
             kind: found.kind,
             shared: found.shared,
             networks: found.networks,
+            content: found.content,
             dns: found.dns,
         };
         match self.provider(&provider.key()) {
@@ -151,11 +181,12 @@ impl Table {
         &mut self,
         deployment: &DeploymentName,
         found: DeployedConsumer,
-    ) -> super::ConsumerId {
+    ) -> ConsumerId {
         let consumer = Consumer {
             deployment: deployment.clone(),
             owner: found.owner,
             name: found.name,
+            alias: None,
             kind: found.kind,
             optional: found.optional,
         };

@@ -1,7 +1,7 @@
 //! Links that are made for somebody outside of all deployments, such as a service binding.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Consumer, Link, LinkId, Links, Owner, ProviderId};
 
@@ -79,15 +79,19 @@ impl Links {
                 deployment: provider.deployment.clone(),
                 owner,
                 name: provider.original_name.clone(),
+                alias: None,
                 kind: provider.kind.clone(),
                 optional: false,
             })
         });
+        if let Some(consumer) = table.consumers.get_mut(&consumer) {
+            consumer.alias = Some(provider.name);
+        }
         let link = table.link(Link {
             name: provider.original_name,
             provider: id,
             consumer,
-            content: json!({}),
+            content: provider.content,
             network: wanted.network,
             created_at: Timestamp::now(),
         });

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(super) use self::deployed::{
-    DeployedConsumer, DeployedLinks, DeployedProvider, DnsNames, ProviderKey,
+    DeployedConsumer, DeployedLinks, DeployedProvider, DnsNames, ProviderKey, SettledLinks,
 };
 pub(super) use self::{
     address::{AddressFault, AddressQuery, Health},
@@ -86,6 +86,9 @@ pub(super) struct Provider {
     kind: String,
     shared: bool,
     networks: Vec<String>,
+    /// What its consumers see.
+    #[serde(default)]
+    content: Value,
     dns: DnsNames,
 }
 
@@ -94,7 +97,11 @@ pub(super) struct Provider {
 pub(super) struct Consumer {
     deployment: DeploymentName,
     owner: Owner,
+    /// What the consumer calls it.
     name: String,
+    /// What the provider's manifest calls it, of a consumer outside of all deployments.
+    #[serde(default)]
+    alias: Option<String>,
     kind: String,
     optional: bool,
 }

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::{
     AddressQuery, DeleteFault, DeployedConsumer, DeployedLinks, DeployedProvider, DnsNames,
-    ExternalLink, Health, LinkFault, Links, Owner, deployed::ProviderKey,
+    ExternalLink, Health, LinkFault, Links, Owner, SettledLinks, deployed::ProviderKey,
 };
 use crate::{director::ids::DeploymentName, store::Store};
 
@@ -25,12 +25,19 @@ fn provider(dns: DnsNames) -> DeployedProvider {
         kind: "tiny".to_owned(),
         shared: true,
         networks: vec!["default".to_owned(), "second".to_owned()],
+        content: json!({}),
         dns,
     }
 }
 
-/// A deploy of one job that provides a link and consumes its own.
+/// A deploy that succeeds, of one job that provides a link and consumes its own.
 fn deploy(links: &Links, dns: DnsNames, port: u16) {
+    let settled = begin_deploy(links, dns, port);
+    links.remove_unsettled(&name(DEPLOYMENT), &settled);
+}
+
+/// A deploy that has settled its links and goes no further.
+fn begin_deploy(links: &Links, dns: DnsNames, port: u16) -> SettledLinks {
     let key = ProviderKey {
         deployment: name(DEPLOYMENT),
         group: "srv".to_owned().into(),
@@ -45,10 +52,17 @@ fn deploy(links: &Links, dns: DnsNames, port: u16) {
         provider: Some((key, json!({"port": port}))),
     };
     let found = DeployedLinks {
-        providers: vec![provider(dns)],
+        providers: vec![DeployedProvider {
+            content: json!({"port": port}),
+            ..provider(dns)
+        }],
         consumers: vec![consumer],
     };
-    links.settle(&name(DEPLOYMENT), found);
+    links.settle(&name(DEPLOYMENT), found)
+}
+
+fn ids(links: &Links) -> Vec<String> {
+    links.links(&name(DEPLOYMENT)).iter().map(id_of).collect()
 }
 
 fn external(links: &Links, consumer: &str, network: Option<&str>) -> Result<Value, LinkFault> {
@@ -84,8 +98,61 @@ fn ids_stay_over_deploys_but_that_of_a_link_whose_content_changes() {
         links.consumers(&name(DEPLOYMENT)),
     );
     assert_eq!(after, before);
-    let now: Vec<String> = links.links(&name(DEPLOYMENT)).iter().map(id_of).collect();
+    let now = ids(&links);
     assert!(!now.contains(&link) && now.contains(&binding), "{now:?}");
+}
+
+#[test]
+fn a_deploy_that_fails_leaves_the_former_links_beside_its_own() {
+    let links = links();
+    deploy(&links, DnsNames::Long, 5000);
+    let former = ids(&links);
+
+    begin_deploy(&links, DnsNames::Long, 5001);
+    let both = ids(&links);
+    assert_eq!((both.len(), &both[..1]), (2, &former[..]));
+
+    deploy(&links, DnsNames::Long, 5001);
+    assert_eq!(ids(&links), both[1..]);
+}
+
+#[test]
+fn an_outsider_gets_another_link_once_the_provider_has_changed_and_keeps_the_former() {
+    let links = links();
+    deploy(&links, DnsNames::Long, 5000);
+    let former = id_of(&external(&links, "binding", None).unwrap());
+
+    deploy(&links, DnsNames::Long, 5001);
+    let next = id_of(&external(&links, "binding", None).unwrap());
+
+    assert_ne!(next, former);
+    let now = ids(&links);
+    assert!(now.contains(&former) && now.contains(&next), "{now:?}");
+    let consumers = links.consumers(&name(DEPLOYMENT));
+    assert_eq!(consumers.len(), 2, "one of them is the job: {consumers:?}");
+}
+
+#[test]
+fn an_outsiders_link_is_shown_under_the_providers_alias() {
+    let links = links();
+    let found = DeployedLinks {
+        providers: vec![DeployedProvider {
+            name: "public".to_owned(),
+            ..provider(DnsNames::Long)
+        }],
+        consumers: Vec::new(),
+    };
+    links.settle(&name(DEPLOYMENT), found);
+
+    let link = external(&links, "binding", None).unwrap();
+
+    assert_eq!(link["name"], "tiny-conn");
+    let consumer = &links.consumers(&name(DEPLOYMENT))[0];
+    assert_eq!(consumer["name"], "public");
+    assert_eq!(
+        consumer["link_consumer_definition"],
+        json!({"name": "tiny-conn", "type": "tiny"})
+    );
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Consumer {
         };
         json!({
             "id": id,
-            "name": self.name,
+            "name": self.alias.as_ref().unwrap_or(&self.name),
             "optional": self.optional,
             "deployment": self.deployment,
             "owner_object": owner,
