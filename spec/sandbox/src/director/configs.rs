@@ -7,6 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::ids::{ConfigId, TeamName};
 use crate::store::{Rows, Store, StoreError};
@@ -275,6 +276,13 @@ impl Config {
                 .to_string(),
             current,
         }
+    }
+}
+
+impl ConfigView {
+    /// As the routes of before `/configs` show it.
+    pub(super) fn as_properties(&self) -> Value {
+        json!({"properties": self.content, "created_at": self.created_at})
     }
 }
 

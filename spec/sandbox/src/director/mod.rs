@@ -11,7 +11,7 @@
 //! | [`uploads`] | releases and stemcells |
 //! | [`names`] | names of BOSH DNS |
 //! | [`settings`] | what it is set up with |
-//! | [`ids`], [`ruby`] | names and ids; values as the real Director's language prints them |
+//! | [`ids`], [`ruby`], [`psych`] | names and ids; values as the real Director's language prints them, YAML as it reads it |
 
 mod adoption;
 mod api;
@@ -22,6 +22,7 @@ mod deployments;
 mod ids;
 mod links;
 mod names;
+mod psych;
 pub(crate) mod ruby;
 mod seeding;
 mod settings;

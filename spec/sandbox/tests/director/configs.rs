@@ -242,3 +242,141 @@ async fn a_cloud_config_takes_effect_with_the_next_deploy() {
         "the config is the team's"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_is_a_positive_number_as_the_director_writes_it() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    for (limit, text) in [
+        ("0", "'limit' must be larger than zero"),
+        ("-1", "'limit' must be larger than zero"),
+        ("x", "'limit' must be a number"),
+        ("", "'limit' must be a number"),
+        ("01", "'limit' must be a number"),
+    ] {
+        let answer = bosh.get(&format!("/configs?limit={limit}")).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()),
+            (400, json!({"code": 440_010, "description": text})),
+            "{limit}"
+        );
+    }
+    let both = bosh.get("/configs?limit=1&latest=maybe").await;
+    assert_eq!(
+        both.json()["description"],
+        "'latest' must be 'true' or 'false'"
+    );
+}
+
+/// The texts are those of Ruby 3.1 and its Psych 4.0.4, to which the Director gives the content as it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_content_that_is_no_yaml_hash_is_refused_as_such() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let tab = "Config must be valid YAML: (<unknown>): found character that cannot start any token while scanning for the next token at line 1 column 1";
+    let no_text =
+        |class| format!("Config must be valid YAML: no implicit conversion of {class} into String");
+    for (content, text) in [
+        (json!(""), "YAML hash expected".to_owned()),
+        (json!("# nothing\n"), "YAML hash expected".to_owned()),
+        (json!("12"), "YAML hash expected".to_owned()),
+        (json!(12), no_text("Integer")),
+        (json!(1.5), no_text("Float")),
+        (json!(null), no_text("nil")),
+        (json!(true), no_text("true")),
+        (json!([]), no_text("Array")),
+        (json!({"a": 1}), no_text("Hash")),
+        (json!("\ta: 1\n"), tab.to_owned()),
+    ] {
+        let body = json!({"type": "t", "name": "n", "content": content});
+        let answer = bosh.post_json("/configs", &body).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()),
+            (400, json!({"code": 440_011, "description": text})),
+            "{content}"
+        );
+    }
+    assert_eq!(bosh.get("/configs?type=t").await.body, "[]");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_diff_compares_ids_and_contents_in_any_mixture() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let one = bosh
+        .post_json("/configs", &config("t", "n", "a: 1\n"))
+        .await
+        .json()["id"]
+        .clone();
+    let two = bosh
+        .post_json("/configs", &config("t", "n", "a: 2\n"))
+        .await
+        .json()["id"]
+        .clone();
+    let lines = json!([["a: 1", "removed"], ["a: 2", "added"]]);
+    let (by_id, by_content) = (
+        |id: &Value| json!({"id": id}),
+        |text| json!({"content": text}),
+    );
+    for (from, to) in [
+        (by_id(&one), by_id(&two)),
+        (by_id(&one), by_content("a: 2\n")),
+        (by_content("a: 1\n"), by_id(&two)),
+        (by_content("a: 1\n"), by_content("a: 2\n")),
+    ] {
+        let body = json!({"from": from, "to": to});
+        let answer = bosh.post_json("/configs/diff", &body).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()),
+            (200, json!({"diff": lines})),
+            "{body}"
+        );
+    }
+    let current = bosh
+        .post_json("/configs/diff", &config("t", "n", "a: 3\n"))
+        .await;
+    assert_eq!(current.json()["from"], json!({"id": two}));
+    let new = bosh
+        .post_json("/configs/diff", &config("t", "new", "a: 3\n"))
+        .await;
+    assert_eq!(
+        new.json(),
+        json!({"from": {"id": "0"}, "diff": [["a: 3", "added"]]})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_diff_of_what_is_no_config_is_refused() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    let formats = "The following request formats are allowed:\n1. {\"from\":<config>,\"to\":<config>} where <config> is either {\"id\":\"<id>\"} or {\"content\":\"<content>\"}\n2. {\"type\":\"<type>\",\"name\":\"<name>\",\"content\":\"<content>\"}";
+    for body in [
+        json!({}),
+        json!({"from": {"id": 1}, "to": {"content": ""}}),
+        json!({"from": {"id": "1"}}),
+        json!({"type": "t", "name": "", "content": "a: 1"}),
+    ] {
+        let answer = bosh.post_json("/configs/diff", &body).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()),
+            (400, json!({"code": 440_010, "description": formats})),
+            "{body}"
+        );
+    }
+    let unknown = json!({"from": {"id": "99999"}, "to": {"content": "a: 1"}});
+    let answer = bosh.post_json("/configs/diff", &unknown).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.body.as_str()),
+        (
+            404,
+            r#"{"code":440012,"description":"Config 99999 not found"}"#
+        )
+    );
+    let text = json!({"from": {"content": "a: 1"}, "to": {"content": "text"}});
+    let answer = bosh.post_json("/configs/diff", &text).await;
+    let error = "Unable to diff config content: #<Bosh::Director::BadConfig: YAML hash expected>";
+    assert_eq!(
+        (answer.status.as_u16(), answer.json()),
+        (400, json!({"diff": [], "error": error}))
+    );
+}

@@ -14,6 +14,7 @@ mod failures;
 mod fleet;
 mod foundation;
 mod groups;
+mod legacy_configs;
 mod machine;
 mod names;
 mod postgres;

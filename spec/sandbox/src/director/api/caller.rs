@@ -141,6 +141,11 @@ impl Caller {
         self.granted(self.reads_all(), Self::read_scopes)
     }
 
+    /// Director-wide changes, and reading what only administrators see.
+    pub(super) fn may_administer(&self) -> Result<(), Refusal> {
+        self.granted(self.is_admin(), Self::admin_scopes)
+    }
+
     /// Making deployments and configs.
     pub(super) fn may_create(&self) -> Result<(), Refusal> {
         self.granted(

@@ -7,15 +7,15 @@ use actix_web::{
 };
 use odb_adapter_sdk::yaml;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Refusal, answer, caller::Caller};
 use crate::director::{
     Director,
     audit::{Deed, Doer},
     configs::{Config, ConfigFilter, ConfigView, NewConfig, Owners},
-    deploy::{DiffLine, document_changes},
     ids::ConfigId,
+    psych,
 };
 
 /// How much of a body is shown to who sent it and got it wrong.
@@ -45,16 +45,11 @@ pub(super) async fn list(
 ) -> Result<HttpResponse, Refusal> {
     caller.may_list()?;
     let options = options.into_inner();
-    let versions = match (options.limit.as_deref(), options.latest.as_deref()) {
-        (Some(limit), _) => Some(
-            limit
-                .parse::<usize>()
-                .map_err(|_| Refusal::BadLimit)?
-                .max(1),
-        ),
-        (None, None | Some("true")) => Some(1),
-        (None, Some("false")) => None,
-        (None, Some(_)) => return Err(Refusal::BadLatest),
+    let limit = options.limit.as_deref().map(positive).transpose()?;
+    let versions = match options.latest.as_deref() {
+        None | Some("true") => Some(limit.unwrap_or(1)),
+        Some("false") => limit,
+        Some(_) => return Err(Refusal::BadLatest),
     };
     let configs = director.inner.configs.list(&ConfigFilter {
         kind: options.kind,
@@ -100,47 +95,6 @@ pub(super) async fn post(
         .map_err(Refusal::StaleConfig)?;
     record(&director, &caller, "create", &kind, &name);
     Ok(answer::json_as_html(StatusCode::CREATED, &view))
-}
-
-/// What new content of a config would change, or what has changed between two versions.
-pub(super) async fn diff(
-    director: Data<Director>,
-    caller: Caller,
-    body: Bytes,
-) -> Result<HttpResponse, Refusal> {
-    caller.may_create()?;
-    let document = json_object(&body)?;
-    let versions =
-        ["from", "to"].map(|end| document.get(end).and_then(|end| end.get("id")?.as_str()));
-    let (from, before, after) = if let [Some(from), Some(to)] = versions {
-        let before = version_to_diff(&director, &caller, from)?;
-        let after = version_to_diff(&director, &caller, to)?;
-        (Some(from.to_owned()), before, after)
-    } else {
-        let is_text = |key| document.get(key).is_some_and(Value::is_string);
-        if !(is_text("type") && is_text("name") && is_text("content")) {
-            return Err(Refusal::BadConfigDiff);
-        }
-        let new = new_config(&body, &caller)?;
-        let latest = director.inner.configs.latest(&new.kind, &new.name);
-        let before = match &latest {
-            Some(latest) => {
-                caller.may_read_of(latest.team.as_ref())?;
-                hash(&latest.content)?
-            }
-            None => Map::new(),
-        };
-        let from = latest.map(|latest| latest.id.to_string());
-        (from, before, hash(&new.content)?)
-    };
-    let lines = document_changes(&before, &after);
-    let lines: Vec<_> = lines.iter().map(DiffLine::view).collect();
-    let mut shown = Map::new();
-    if let Some(from) = from {
-        shown.insert("from".to_owned(), json!({"id": from}));
-    }
-    shown.insert("diff".to_owned(), json!(lines));
-    Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
 /// Deletes all versions of a config.
@@ -199,32 +153,34 @@ fn record(director: &Director, caller: &Caller, action: &'static str, kind: &str
     director.inner.audit.record(&doer, deed);
 }
 
-fn version(director: &Director, id: &str) -> Result<(Config, ConfigView), Refusal> {
+/// A limit, which the Director takes only as it would write the number itself.
+fn positive(limit: &str) -> Result<usize, Refusal> {
+    let number: i64 = limit.parse().map_err(|_| Refusal::BadLimit)?;
+    if number.to_string() != limit {
+        return Err(Refusal::BadLimit);
+    }
+    let number = usize::try_from(number).map_err(|_| Refusal::LimitTooSmall)?;
+    match number {
+        0 => Err(Refusal::LimitTooSmall),
+        _ => Ok(number),
+    }
+}
+
+pub(super) fn version(director: &Director, id: &str) -> Result<(Config, ConfigView), Refusal> {
     ConfigId::parse(id)
         .and_then(|id| director.inner.configs.find(id))
         .ok_or_else(|| Refusal::NoSuchConfig(id.to_owned()))
 }
 
-fn version_to_diff(
-    director: &Director,
-    caller: &Caller,
-    id: &str,
-) -> Result<Map<String, Value>, Refusal> {
-    let found = ConfigId::parse(id).and_then(|id| director.inner.configs.find(id));
-    let (config, _) = found.ok_or_else(|| Refusal::NoConfigToDiff(id.to_owned()))?;
-    caller.may_read_of(config.team.as_ref())?;
-    hash(&config.content)
-}
-
 /// The content of a config.
-fn hash(content: &str) -> Result<Map<String, Value>, Refusal> {
-    match yaml::from_str(content).map_err(Refusal::ConfigNotYaml)? {
+pub(super) fn hash(content: &str) -> Result<Map<String, Value>, Refusal> {
+    match psych::from_str(content).map_err(Refusal::ConfigNotYaml)? {
         Value::Object(content) => Ok(content),
         _ => Err(Refusal::ConfigNotAHash),
     }
 }
 
-fn json_object(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn json_object(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let document: Value = serde_json::from_slice(body).map_err(|_| {
         let start: String = String::from_utf8_lossy(body).chars().take(QUOTED).collect();
         Refusal::NotJson(start)
@@ -239,8 +195,12 @@ fn new_config(body: &Bytes, caller: &Caller) -> Result<NewConfig, Refusal> {
     let document = json_object(body)?;
     let kind = text(&document, "type")?;
     let name = text(&document, "name")?;
-    let content = text(&document, "content")?;
-    hash(&content)?;
+    let content = content(&document)?;
+    let parsed = hash(content)?;
+    let content = match kind.as_str() {
+        "runtime" => rewritten(parsed)?,
+        _ => content.to_owned(),
+    };
     let expected_latest = match document.get("expected_latest_id") {
         None | Some(Value::Null) => None,
         Some(Value::String(id)) => Some(id.clone()),
@@ -258,6 +218,34 @@ fn new_config(body: &Bytes, caller: &Caller) -> Result<NewConfig, Refusal> {
         team,
         expected_latest,
     })
+}
+
+/// The content of a config to be. The Director gives it to its YAML library without a look, which reads text alone.
+fn content(document: &Map<String, Value>) -> Result<&str, Refusal> {
+    let class = match document.get("content") {
+        Some(Value::String(text)) => return Ok(text),
+        None | Some(Value::Null) => "nil",
+        Some(Value::Bool(true)) => "true",
+        Some(Value::Bool(false)) => "false",
+        Some(Value::Number(number)) if number.is_f64() => "Float",
+        Some(Value::Number(_)) => "Integer",
+        Some(Value::Array(_)) => "Array",
+        Some(Value::Object(_)) => "Hash",
+    };
+    Err(Refusal::ConfigNotText(class))
+}
+
+/// A runtime config is kept as the Director writes it, with the versions of its releases as text (cloudfoundry/bosh,
+/// `api/api_helper.rb`, `ensure_release_version_is_string`).
+pub(super) fn rewritten(mut content: Map<String, Value>) -> Result<String, Refusal> {
+    let releases = content.get_mut("releases").and_then(Value::as_array_mut);
+    for release in releases.into_iter().flatten() {
+        if let Some(version @ Value::Number(_)) = release.get_mut("version") {
+            *version = Value::String(version.to_string());
+        }
+    }
+    let written = yaml::to_string(&content).map_err(|_| Refusal::Unreadable)?;
+    Ok(format!("---\n{written}"))
 }
 
 fn text(document: &Map<String, Value>, key: &'static str) -> Result<String, Refusal> {

@@ -6,11 +6,12 @@
 //! | [`answer`] | answers with the headers that a real Director sends |
 //! | [`refusal`] | every way to refuse a call, in the Director's numbers and words |
 //! | [`query`] | parameters, as Rack takes them apart |
-//! | [`info`], [`deployments`], [`certificate_expiry`], [`diff`], [`job_states`], [`instances`], [`errands`], [`tasks`], [`output`], [`configs`], [`deployment_configs`], [`disks`], [`links`], [`locks`], [`events`], [`releases`] | the calls |
+//! | [`info`], [`deployments`], [`certificate_expiry`], [`diff`], [`job_states`], [`instances`], [`errands`], [`tasks`], [`output`], [`configs`], [`config_diff`], [`legacy_configs`], [`deployment_configs`], [`disks`], [`links`], [`locks`], [`events`], [`releases`] | the calls |
 
 mod answer;
 mod caller;
 mod certificate_expiry;
+mod config_diff;
 mod configs;
 mod deployment_configs;
 mod deployments;
@@ -21,6 +22,7 @@ mod events;
 mod info;
 mod instances;
 mod job_states;
+mod legacy_configs;
 mod links;
 mod locks;
 mod output;
@@ -37,16 +39,19 @@ use actix_web::{
     web::{self, ServiceConfig},
 };
 
-use self::{caller::Caller, refusal::Refusal};
+use self::{caller::Caller, legacy_configs::LegacyKind, refusal::Refusal};
 use super::Director;
 
 /// First parts of paths under which a controller of the real Director answers.
-const PREFIXES: [&str; 18] = [
+const PREFIXES: [&str; 21] = [
     "info",
     "tasks",
     "task",
     "deployments",
     "configs",
+    "cloud_configs",
+    "runtime_configs",
+    "cpi_configs",
     "locks",
     "releases",
     "stemcells",
@@ -95,13 +100,16 @@ pub(super) fn mount(director: &Director, cfg: &mut ServiceConfig) {
         r.route(
             web::post()
                 .guard(Body("application/json"))
-                .to(configs::diff),
+                .to(config_diff::diff),
         )
     });
     resource(cfg, "/configs/{id}", |r| {
         r.route(web::get().to(configs::show))
             .route(web::delete().to(configs::delete_version))
     });
+    for kind in LegacyKind::ALL {
+        legacy_configs::mount(cfg, kind);
+    }
     resource(cfg, "/link_providers", |r| {
         r.route(web::get().to(links::providers))
     });

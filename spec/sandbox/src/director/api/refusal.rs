@@ -1,7 +1,6 @@
 //! Every way to refuse a call (`spec/contracts/director-api.md`, "Errors").
 
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
-use odb_adapter_sdk::yaml;
 use serde_json::json;
 
 use super::answer;
@@ -9,6 +8,7 @@ use crate::director::{
     configs::StaleConfig,
     ids::DeploymentName,
     links::{AddressFault, DeleteFault, LinkFault},
+    psych::YamlFault,
     tasks::{CannotCancel, QueueFull, TaskFailure},
 };
 
@@ -40,7 +40,7 @@ pub(super) enum Refusal {
     #[error("Manifest should not be empty")]
     EmptyManifest,
     #[error("Incorrect YAML structure of the uploaded manifest: {0}")]
-    ManifestNotYaml(yaml::Error),
+    ManifestNotYaml(YamlFault),
     #[error("Manifest should be a hash")]
     ManifestNotAHash,
     #[error("Deployment manifest must have a 'name' key")]
@@ -59,12 +59,21 @@ pub(super) enum Refusal {
     BadLatest,
     #[error("'limit' must be a number")]
     BadLimit,
+    #[error("'limit' must be larger than zero")]
+    LimitTooSmall,
+    #[error("limit is required")]
+    LimitMissing,
+    #[error("limit is invalid: '{0}' is not an integer")]
+    LimitNotAnInteger(String),
     #[error("JSON object expected")]
     NotAJsonObject,
     #[error("Invalid JSON request body: unexpected token at '{0}'")]
     NotJson(String),
     #[error("Config must be valid YAML: {0}")]
-    ConfigNotYaml(yaml::Error),
+    ConfigNotYaml(YamlFault),
+    /// Psych reads text alone.
+    #[error("Config must be valid YAML: no implicit conversion of {0} into String")]
+    ConfigNotText(&'static str),
     #[error("YAML hash expected")]
     ConfigNotAHash,
     #[error("Config {0} not found")]
@@ -74,11 +83,12 @@ pub(super) enum Refusal {
     #[error("Endpoint '{path}' not found.")]
     NothingThere { path: String },
     #[error(
-        "Only two request formats are allowed:\n1. {{\"from\":{{\"id\":\"<id>\"}},\"to\":{{\"id\":\"<id>\"}}}}\n2. {{\"type\":\"<type>\",\"name\":\"<name>\",\"content\":\"<content>\"}}"
+        "The following request formats are allowed:\n1. {{\"from\":<config>,\"to\":<config>}} where <config> is either {{\"id\":\"<id>\"}} or {{\"content\":\"<content>\"}}\n2. {{\"type\":\"<type>\",\"name\":\"<name>\",\"content\":\"<content>\"}}"
     )]
     BadConfigDiff,
-    #[error("Config with ID '{0}' not found.")]
-    NoConfigToDiff(String),
+    /// A diff tells what is wrong with a content in a body of its own.
+    #[error("Unable to diff config content: #<Bosh::Director::BadConfig: {0}>")]
+    NotDiffable(Box<Refusal>),
     #[error("Deployment name is required")]
     DeploymentMissing,
     #[error("Invalid request: {0}")]
@@ -137,9 +147,12 @@ impl Refusal {
             | Self::NoEndpoint { .. }
             | Self::NothingThere { .. }
             | Self::NoSuchEvent => Form::Text(StatusCode::NOT_FOUND),
-            Self::CannotCancel(_) | Self::NotCancellable(_) | Self::BadTime(..) => {
-                Form::Text(StatusCode::BAD_REQUEST)
-            }
+            Self::CannotCancel(_)
+            | Self::NotCancellable(_)
+            | Self::BadTime(..)
+            | Self::LimitMissing
+            | Self::LimitNotAnInteger(_)
+            | Self::NotDiffable(_) => Form::Text(StatusCode::BAD_REQUEST),
             Self::NoSuchTask(_) => not_found(10000),
             Self::NoSuchRelease(_) => not_found(30005),
             Self::NoSuchDeployment(_) => not_found(70000),
@@ -156,11 +169,14 @@ impl Refusal {
             | Self::ConfigParameterNotText(_)
             | Self::BadLatest
             | Self::BadLimit
+            | Self::LimitTooSmall
             | Self::BadConfigDiff
             | Self::NotAJsonObject => bad_request(440_010),
             Self::NotJson(_) => bad_request(710_001),
-            Self::ConfigNotYaml(_) | Self::ConfigNotAHash => bad_request(440_011),
-            Self::NoSuchConfig(_) | Self::NoConfigToDiff(_) => not_found(440_012),
+            Self::ConfigNotYaml(_) | Self::ConfigNotText(_) | Self::ConfigNotAHash => {
+                bad_request(440_011)
+            }
+            Self::NoSuchConfig(_) => not_found(440_012),
             Self::StaleConfig(_) => Form::Text(StatusCode::PRECONDITION_FAILED),
             Self::DeleteLink(DeleteFault::NoSuchLink(_)) | Self::LinkAddress(_) => {
                 not_found(810_000)
@@ -175,6 +191,7 @@ impl Refusal {
             Self::NoSuchHealth => bad_request(810_007),
             Self::AzsNotAList | Self::NoSuchAz(_) => bad_request(810_008),
             Self::Link(LinkFault::NotShared) => Form::Error(StatusCode::FORBIDDEN, 810_009),
+            Self::Planning(TaskFailure::NeverDeployed) => not_found(70000),
             Self::Planning(failure) => bad_request(failure.code()),
             Self::Busy(_) => Form::Error(StatusCode::INTERNAL_SERVER_ERROR, 500_000),
             Self::Unreadable => Form::Empty(StatusCode::INTERNAL_SERVER_ERROR),
@@ -198,6 +215,10 @@ impl ResponseError for Refusal {
                     "expected_latest_id": stale.expected,
                     "description": self.to_string(),
                 });
+                answer::json_as_html(status, &body)
+            }
+            (Self::NotDiffable(_), Form::Text(status)) => {
+                let body = json!({"diff": [], "error": self.to_string()});
                 answer::json_as_html(status, &body)
             }
             (_, Form::Error(status, code)) => answer::json_as_html(

@@ -100,6 +100,9 @@ pub(in crate::director) enum TaskFailure {
     },
     #[error("Errand '{0}' doesn't exist")]
     NoSuchErrand(String),
+    /// A deployment without a manifest has no name to be planned under.
+    #[error("- Deployment '' doesn't exist")]
+    NeverDeployed,
     #[error("No instances match selection criteria: {}", ruby::inspect(.0))]
     NoInstanceSelected(Value),
     /// A failure that was armed.
@@ -133,6 +136,7 @@ impl TaskFailure {
             Self::WrongType { .. } => 40000,
             Self::MissingProperty { .. } => 40001,
             Self::NoSuchStemcell(_) => 50003,
+            Self::NeverDeployed => 70000,
             Self::NoSuchErrand(_) => 70009,
             Self::UnknownRelease { .. } => 140_002,
             Self::UnknownReference { what, .. } => what.code(),

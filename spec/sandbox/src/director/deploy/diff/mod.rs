@@ -45,19 +45,20 @@ pub(in crate::director) fn changes(
 ) -> Result<Vec<DiffLine>, TaskFailure> {
     let before = merged(director, before)?;
     let after = merged(director, after)?;
-    let lines = match redaction {
-        Redaction::Shown => compare((&before, &before), (&after, &after)),
-        Redaction::Hidden => compare((&before, &redacted(&before)), (&after, &redacted(&after))),
-    };
-    Ok(lines::ordered(lines))
+    Ok(document_changes(&before, &after, redaction))
 }
 
 /// The lines that differ between two documents that are no manifests.
 pub(in crate::director) fn document_changes(
     before: &Map<String, Value>,
     after: &Map<String, Value>,
+    redaction: Redaction,
 ) -> Vec<DiffLine> {
-    lines::ordered(compare((before, before), (after, after)))
+    let lines = match redaction {
+        Redaction::Shown => compare((before, before), (after, after)),
+        Redaction::Hidden => compare((before, &redacted(before)), (after, &redacted(after))),
+    };
+    lines::ordered(lines)
 }
 
 /// A manifest and its cloud configs as one document, with versions that are what `latest` means today.

@@ -1,0 +1,76 @@
+//! Reads YAML as Psych does, the YAML library of the Director's language, where our parser accepts more.
+
+use odb_adapter_sdk::yaml;
+use serde::de::DeserializeOwned;
+
+/// Why a text is no YAML for the Director.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum YamlFault {
+    /// Psych names the document after the file that it comes from, of which there is none.
+    #[error(
+        "(<unknown>): found character that cannot start any token while scanning for the next token at line {line} column {column}"
+    )]
+    Tab { line: usize, column: usize },
+    #[error(transparent)]
+    Other(#[from] yaml::Error),
+}
+
+/// Reads the one document of a text.
+pub(super) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlFault> {
+    match leading_tab(text) {
+        Some((line, column)) => Err(YamlFault::Tab { line, column }),
+        None => Ok(yaml::from_str(text)?),
+    }
+}
+
+/// Where a tab stands in the indentation of the first line that says anything.
+fn leading_tab(text: &str) -> Option<(usize, usize)> {
+    for (line, content) in text.lines().enumerate() {
+        let said = content.trim_start_matches(' ');
+        if said.starts_with('\t') {
+            return Some((line + 1, content.len() - said.len() + 1));
+        }
+        if !said.is_empty() && !said.starts_with('#') {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What Psych 4.0.4 of Ruby 3.1 raises for these texts.
+    #[test]
+    fn a_tab_in_the_indentation_is_refused_in_psychs_words() {
+        let cases = [
+            ("\ta: 1", "1 column 1"),
+            (" \ta: 1", "1 column 2"),
+            ("\n\ta: 1", "2 column 1"),
+            ("# x\n\ta: 1", "2 column 1"),
+            ("\t# c\na: 1", "1 column 1"),
+        ];
+        for (text, place) in cases {
+            let refused = from_str::<Value>(text).unwrap_err().to_string();
+            let expected = "(<unknown>): found character that cannot start any token while scanning for the next token at line ";
+            assert_eq!(refused, format!("{expected}{place}"), "{text:?}");
+        }
+        for text in ["a:\n\tb: 1", "a: 1\n\tb: 2"] {
+            assert!(from_str::<Value>(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_tab_elsewhere_is_none_of_the_indentation() {
+        for text in ["a:\t1", "a: 1 \t# c\n", "# x\n{\"a\":\t1}"] {
+            assert_eq!(
+                from_str::<Value>(text).unwrap(),
+                json!({"a": 1}),
+                "{text:?}"
+            );
+        }
+    }
+}
