@@ -190,3 +190,54 @@ async fn an_errand_call_that_is_no_json_stumbles() {
         assert_eq!(told(&answer), (500, ""));
     }
 }
+
+/// The Director's model refuses names beside `VALID_ID`, its database numbers as names (cloudfoundry/bosh,
+/// `models/deployment.rb`); neither is an error with words.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deployment_of_a_name_that_no_deployment_has_stumbles() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    for name in [
+        json!("two words"),
+        json!("a/b"),
+        json!("größe"),
+        json!(""),
+        json!(123),
+        json!(true),
+        json!(["d"]),
+    ] {
+        let mut manifest = redis("d");
+        manifest["name"] = name.clone();
+        let answer = bosh.post_yaml("/deployments", manifest.to_string()).await;
+        assert_eq!(told(&answer), (500, ""), "{name}");
+    }
+    for name in [json!(null), json!(false)] {
+        let mut manifest = redis("d");
+        manifest["name"] = name.clone();
+        let answer = bosh.post_yaml("/deployments", manifest.to_string()).await;
+        let error = r#"{"code":40001,"description":"Deployment manifest must have a 'name' key"}"#;
+        assert_eq!(told(&answer), (400, error), "{name}");
+    }
+    assert_eq!(bosh.get("/deployments").await.body, "[]");
+    assert_eq!(bosh.get("/tasks").await.body, "[]");
+    bosh.deployed(&redis("A-1_b.c+d")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_id_that_is_no_number_stumbles() {
+    let foundation = Foundation::without_processes();
+    let bosh = foundation.admin();
+    for path in [
+        "/tasks/abc",
+        "/tasks/1x",
+        "/tasks/99999999999999999999",
+        "/tasks/abc/output?type=event",
+    ] {
+        assert_eq!(told(&bosh.get(path).await), (500, ""), "{path}");
+    }
+    assert_eq!(told(&bosh.delete("/task/abc").await), (500, ""));
+    assert_eq!(
+        told(&bosh.get("/tasks/-1").await),
+        (404, r#"{"code":10000,"description":"Task -1 not found"}"#)
+    );
+}

@@ -127,3 +127,14 @@ async fn who_has_no_right_here_is_told_which_it_takes() {
         missing_scope(&nobody.get(path).await, &["admin", "read"]);
     }
 }
+
+/// The route names no scope, so that of an administrator counts (cloudfoundry/bosh, `disks_controller.rb`).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn orphaned_disks_are_shown_to_administrators_alone() {
+    let foundation = Foundation::without_processes();
+    for scope in ["bosh.read", "bosh.teams.odb.admin"] {
+        let answer = foundation.client(&[scope]).get("/disks").await;
+        missing_scope(&answer, &["admin"]);
+    }
+    assert_eq!(foundation.admin().get("/disks").await.body, "[]");
+}

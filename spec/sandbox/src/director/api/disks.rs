@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use super::{Refusal, answer, caller::Caller};
 use crate::director::Director;
 
-/// All orphaned disks. Not for teams.
+/// All orphaned disks. The route names no scope, so the default counts: an administrator's (cloudfoundry/bosh,
+/// `api/controllers/disks_controller.rb`, `api/extensions/scoping.rb`).
 pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,
 ) -> Result<HttpResponse, Refusal> {
-    caller.may_read_all()?;
+    caller.may_administer()?;
     let orphans = director.inner.cpi.orphaned_disks();
     let shown: Vec<Value> = orphans
         .iter()

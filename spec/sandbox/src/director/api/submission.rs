@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse};
-use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
 use super::{Refusal, answer, caller::Caller};
@@ -11,6 +10,7 @@ use crate::director::{
     Director,
     deployments::Deployment,
     ids::{ContextId, DeploymentName, TeamName},
+    psych,
     tasks::{NewTask, TaskKind, Work},
 };
 
@@ -88,20 +88,27 @@ impl SentManifest {
         if text.is_empty() {
             return Err(Refusal::EmptyManifest);
         }
-        match yaml::from_str(&text).map_err(Refusal::ManifestNotYaml)? {
+        match psych::from_str(&text).map_err(Refusal::ManifestNotYaml)? {
             Value::Object(document) => Ok(Self { text, document }),
             _ => Err(Refusal::ManifestNotAHash),
         }
     }
 
-    /// The deployment that it is for.
+    /// The deployment that it is for. A name that the Director's model refuses, and one that is no text, ends in an
+    /// exception (cloudfoundry/bosh, `models/deployment.rb`).
     pub(super) fn name(&self) -> Result<DeploymentName, Refusal> {
         match self.document.get("name") {
-            Some(Value::String(name)) => Ok(name.clone().into()),
-            Some(Value::Number(number)) => Ok(number.to_string().into()),
-            _ => Err(Refusal::ManifestWithoutName),
+            None | Some(Value::Null | Value::Bool(false)) => Err(Refusal::ManifestWithoutName),
+            Some(Value::String(name)) if is_valid_id(name) => Ok(name.clone().into()),
+            Some(_) => Err(Refusal::Unreadable),
         }
     }
+}
+
+/// The Director's `VALID_ID` (cloudfoundry/bosh, `lib/bosh/director/models.rb`).
+fn is_valid_id(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_+.".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_allowed)
 }
 
 /// Whether a switch in a query is set: to exactly `true`.

@@ -97,8 +97,12 @@ pub(super) async fn cancel_all(
     Ok(answer::no_content())
 }
 
-/// The task in a path.
+/// The task in a path. The Director leaves the id to its database, which takes whole numbers alone and raises an
+/// exception for other text (cloudfoundry/bosh, `api/task_manager.rb`, `find_task`).
 pub(super) fn task(director: &Director, id: &str) -> Result<Task, Refusal> {
+    if id.parse::<i64>().is_err() {
+        return Err(Refusal::Unreadable);
+    }
     TaskId::parse(id)
         .and_then(|id| director.inner.tasks.find(id))
         .ok_or_else(|| Refusal::NoSuchTask(id.to_owned()))
