@@ -154,7 +154,8 @@ impl Client {
         }
     }
 
-    /// The events of a task. An error line becomes an event of the stage `error`.
+    /// The events of a task. An error line becomes an event of the stage `error`, a remark one of the stage that its type
+    /// is.
     pub(crate) async fn events(&self, task: u64) -> Vec<Event> {
         let log = self
             .get(&format!("/tasks/{task}/output?type=event"))
@@ -163,13 +164,18 @@ impl Client {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         log.lines()
             .map(|line| serde_json::from_str(line).unwrap())
-            .map(|line: Value| match line.get("error") {
-                Some(error) => Event {
+            .map(|line: Value| match (line.get("error"), line.get("type")) {
+                (Some(error), _) => Event {
                     stage: "error".to_owned(),
                     task: text(&error["message"]),
                     state: error["code"].to_string(),
                 },
-                None => Event {
+                (None, Some(kind)) => Event {
+                    stage: text(kind),
+                    task: text(&line["message"]),
+                    state: String::new(),
+                },
+                (None, None) => Event {
                     stage: text(&line["stage"]),
                     task: text(&line["task"]),
                     state: text(&line["state"]),

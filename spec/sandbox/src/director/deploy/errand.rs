@@ -5,6 +5,7 @@ use std::fmt::Write;
 use aws_lc_rs::digest;
 use futures_util::{FutureExt, StreamExt, stream};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
     planning::plan_as_deployed,
     prepare::linked_as_deployed,
     rendering::{RenderedInstance, Renderer},
-    selection::{self, InstanceSelector, Selected},
+    selection::{self, Errand, InstanceSelector, Matched, Selected},
     target::{TargetInstance, target},
     update::find_packages,
     updating::{Ready, create_missing_vms, update_group},
@@ -103,8 +104,8 @@ pub(in crate::director) fn errand_names(
     director: &Director,
     row: &Deployment,
 ) -> Result<Vec<String>, TaskFailure> {
-    let plan = plan_as_deployed(director, row)?;
-    Ok(plan.map(|plan| selection::names(&plan)).unwrap_or_default())
+    let plan = plan_as_deployed(director, row)?.ok_or(TaskFailure::NeverDeployed)?;
+    Ok(selection::names(&plan))
 }
 
 /// Runs an errand where it is to run. One that fails does not fail the task: its exit status is part of the result.
@@ -116,14 +117,16 @@ pub(in crate::director) async fn run_errand(
     let row = deployments
         .find(run.deployment.as_ref())
         .unwrap_or_default();
+    let matched = Matched::new(&row, &order.selectors);
+    matched.must_not_be_stopped(&row)?;
     let stage = run.events.stage("Preparing deployment", 1);
     let step = stage.begin("Preparing deployment", 1).await?;
     let plan = match plan_as_deployed(&run.director, &row) {
         Ok(Some(plan)) => plan,
-        Ok(None) => return step.end(Err(TaskFailure::NoSuchErrand(order.errand))),
+        Ok(None) => return step.end(Err(TaskFailure::NeverDeployed)),
         Err(failure) => return step.end(Err(failure)),
     };
-    let places = step.end(places(run, &plan, &row, &order).await)?;
+    let places = step.end(places(run, &plan, &row, &order, &matched).await)?;
 
     let digest = digest_of(&places);
     let begun = run.record(Deed::new("run", "errand").named(&order.errand));
@@ -151,22 +154,27 @@ pub(in crate::director) async fn run_errand(
     Ok(tally.to_string())
 }
 
-/// Finds the instances to run on, and renders what they need.
+/// Finds the instances to run on, and renders what they need. That a selector matches nothing is found out after the
+/// packages of errand groups (cloudfoundry/bosh, `errand/errand_provider.rb`).
 async fn places<'a>(
     run: &TaskRun,
     plan: &'a Plan,
     row: &Deployment,
     order: &ErrandOrder,
+    matched: &Matched,
 ) -> Result<Vec<Place<'a>>, TaskFailure> {
     let director = &run.director.inner;
     let errand = selection::errand(&order.errand, plan)?;
-    let selected = selection::selected(errand, &run.deployment, row, &order.selectors)?;
-    if selected
-        .iter()
-        .any(|selected| selected.group.lifecycle == Lifecycle::Errand)
+    if let Errand::Job {
+        is_group_too: true, ..
+    } = errand
     {
-        find_packages(&run.events).await?;
+        run.events.warning(&format!(
+            "Ambiguous request: the requested errand name '{0}' matches both a job name and an errand instance group name. Executing errand on all relevant instances with job '{0}'.",
+            order.errand
+        ));
     }
+    let selected = selection::selected(errand, &run.deployment, row, &order.selectors, matched)?;
     let stemcells = plan.stemcells(&director.uploads.current())?;
     let links = Links::resolve(run, plan, &linked_as_deployed(plan, row))?;
     let mut templates = Renderer {
@@ -188,8 +196,16 @@ async fn places<'a>(
                 rendered,
             });
         }
+        if selected.group.lifecycle == Lifecycle::Errand {
+            find_packages(&run.events).await?;
+        }
     }
-    Ok(places)
+    if matched.unmatched.is_empty() {
+        Ok(places)
+    } else {
+        let unmatched = Value::Array(matched.unmatched.clone());
+        Err(TaskFailure::NoInstanceSelected(unmatched))
+    }
 }
 
 /// Instances of a service group that have no VM are passed over.
@@ -200,7 +216,7 @@ async fn targets(
     stemcells: &Stemcells,
 ) -> Result<Vec<TargetInstance>, TaskFailure> {
     let group = selected.group;
-    if selected.instances.len() > 1 {
+    if selected.is_parallel {
         run.events.warning(
             "Executing errand on multiple instances in parallel. Use the `--instance` flag to run the errand on a single instance.",
         );

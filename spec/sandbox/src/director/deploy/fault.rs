@@ -160,6 +160,8 @@ pub(in crate::director) enum ManifestFault {
         "Failed to migrate instance group '{from}' to '{to}'. An instance group may be migrated to only one instance group."
     )]
     MigratesTwice { from: GroupName, to: GroupName },
+    #[error("Instance(s) '{}' is stopped, unable to run errand. Maybe start vm?", .0.join(", "))]
+    StoppedInstances(Vec<String>),
     #[error("Filtering by instances is not supported when running errand by instance group name")]
     FilterOnErrandGroup,
     #[error(
@@ -223,7 +225,7 @@ impl ManifestFault {
             Self::MigratesAndSpecifies { .. } | Self::MigratesTwice { .. } => 190_018,
             Self::DeletesIgnoredInstances { .. } => 190_020,
             Self::DeletesIgnoredGroup(_) | Self::DeletesIgnoredDeployment(_) => 190_021,
-            Self::FilterOnErrandGroup | Self::NotAnErrand(_) => 510_000,
+            Self::StoppedInstances(_) | Self::FilterOnErrandGroup | Self::NotAnErrand(_) => 510_000,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which instances an errand runs on.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,8 +12,8 @@ use super::{
 use crate::{
     cpi::JobName,
     director::{
-        deployments::{Deployment, Instance, Lifecycle},
-        ids::{DeploymentName, GroupName},
+        deployments::{Deployment, Instance, InstanceState, Lifecycle},
+        ids::{DeploymentName, GroupName, InstanceId},
         tasks::TaskFailure,
     },
 };
@@ -29,6 +31,7 @@ pub(super) enum Errand<'a> {
     Job {
         job: JobName,
         groups: Vec<&'a PlannedGroup>,
+        is_group_too: bool,
     },
     /// An errand group: the job that it runs.
     Group {
@@ -37,11 +40,20 @@ pub(super) enum Errand<'a> {
     },
 }
 
+/// The instances that the selectors of a call match, all of them if there is no selector.
+pub(super) struct Matched {
+    ids: BTreeSet<InstanceId>,
+    /// Selectors that match nothing, as they stood in the call.
+    pub(super) unmatched: Vec<Value>,
+}
+
 /// A group with the instances on which an errand runs.
 pub(super) struct Selected<'a> {
     pub(super) group: &'a PlannedGroup,
     pub(super) job: JobName,
     pub(super) instances: Vec<Instance>,
+    /// Whether more than one instance of the group is matched.
+    pub(super) is_parallel: bool,
 }
 
 /// The names of all errands: groups first, then jobs, without duplicates.
@@ -71,12 +83,16 @@ pub(super) fn errand<'a>(name: &str, plan: &'a Plan) -> Result<Errand<'a>, TaskF
         jobs.any(|job| job.name.as_ref() == name && job.job.is_errand())
     };
     let groups: Vec<&PlannedGroup> = plan.groups.iter().filter(has_job).collect();
+    let group = plan.group(&name.to_owned().into());
     if !groups.is_empty() {
-        let job = name.to_owned().into();
-        return Ok(Errand::Job { job, groups });
+        return Ok(Errand::Job {
+            job: name.to_owned().into(),
+            groups,
+            is_group_too: group.is_some(),
+        });
     }
     let no_such = || TaskFailure::NoSuchErrand(name.to_owned());
-    let group = plan.group(&name.to_owned().into()).ok_or_else(no_such)?;
+    let group = group.ok_or_else(no_such)?;
     if group.lifecycle != Lifecycle::Errand {
         return Err(ManifestFault::NotAnErrand(group.name.clone()).into());
     }
@@ -85,16 +101,52 @@ pub(super) fn errand<'a>(name: &str, plan: &'a Plan) -> Result<Errand<'a>, TaskF
     Ok(Errand::Group { job, group })
 }
 
-/// The instances of the errand's groups that pass a selector; all of them if there is no selector. Of an errand group
-/// it is the first one alone.
+impl Matched {
+    /// Matches the selectors of a call against the instances of a deployment.
+    pub(super) fn new(row: &Deployment, selectors: &[InstanceSelector]) -> Self {
+        let is_matched = |instance: &&Instance| {
+            selectors.is_empty() || selectors.iter().any(|one| one.selects(instance, row))
+        };
+        let matched = row.instances.iter().filter(is_matched);
+        let is_unmatched = |selector: &&InstanceSelector| {
+            let mut instances = row.instances.iter();
+            !row.instances.is_empty() && !instances.any(|one| selector.selects(one, row))
+        };
+        let unmatched = selectors.iter().filter(is_unmatched);
+        Self {
+            ids: matched.map(|instance| instance.id).collect(),
+            unmatched: unmatched.map(InstanceSelector::as_sent).collect(),
+        }
+    }
+
+    /// No errand runs while one of these instances is stopped, whether it would run there or not (cloudfoundry/bosh,
+    /// pull request 2339).
+    pub(super) fn must_not_be_stopped(&self, row: &Deployment) -> Result<(), ManifestFault> {
+        let is_stopped = |instance: &&Instance| {
+            self.ids.contains(&instance.id) && instance.state == InstanceState::Stopped
+        };
+        let stopped = row.instances.iter().filter(is_stopped);
+        let names: Vec<String> = stopped
+            .map(|instance| format!("{}/{}", instance.group, instance.id))
+            .collect();
+        if names.is_empty() {
+            Ok(())
+        } else {
+            Err(ManifestFault::StoppedInstances(names))
+        }
+    }
+}
+
+/// The matched instances of the errand's groups. Of an errand group it is the first one alone.
 pub(super) fn selected<'a>(
     errand: Errand<'a>,
     deployment: &DeploymentName,
     row: &Deployment,
     selectors: &[InstanceSelector],
+    matched: &Matched,
 ) -> Result<Vec<Selected<'a>>, TaskFailure> {
     let (job, groups) = match errand {
-        Errand::Job { job, groups } => (job, groups),
+        Errand::Job { job, groups, .. } => (job, groups),
         Errand::Group { group, .. } if row.group(&group.name).is_empty() => {
             return Err(ManifestFault::NoErrandInstance {
                 deployment: deployment.clone(),
@@ -107,20 +159,7 @@ pub(super) fn selected<'a>(
         }
         Errand::Group { job, group } => (job, vec![group]),
     };
-    let unmatched: Vec<Value> = selectors
-        .iter()
-        .filter(|selector| {
-            let mut instances = row.instances.iter();
-            !row.instances.is_empty() && !instances.any(|one| selector.selects(one, row))
-        })
-        .map(InstanceSelector::as_sent)
-        .collect();
-    if !unmatched.is_empty() {
-        return Err(TaskFailure::NoInstanceSelected(Value::Array(unmatched)));
-    }
-    let passes = |instance: &Instance| {
-        selectors.is_empty() || selectors.iter().any(|one| one.selects(instance, row))
-    };
+    let is_matched = |instance: &&Instance| matched.ids.contains(&instance.id);
     let selected = groups.into_iter().map(|group| {
         let instances = row.group(&group.name);
         let candidates = match group.lifecycle {
@@ -130,11 +169,8 @@ pub(super) fn selected<'a>(
         Selected {
             group,
             job: job.clone(),
-            instances: candidates
-                .iter()
-                .filter(|one| passes(one))
-                .cloned()
-                .collect(),
+            is_parallel: instances.iter().filter(is_matched).count() > 1,
+            instances: candidates.iter().filter(is_matched).cloned().collect(),
         }
     });
     Ok(selected.collect())
@@ -142,10 +178,7 @@ pub(super) fn selected<'a>(
 
 impl InstanceSelector {
     fn selects(&self, instance: &Instance, row: &Deployment) -> bool {
-        let group = self
-            .group
-            .as_ref()
-            .is_none_or(|group| *group == instance.group);
+        let group = self.group.as_ref() == Some(&instance.group);
         let id = match &self.id {
             None | Some(Value::Null) => true,
             Some(Value::Number(index)) => index.as_u64() == Some(u64::from(instance.index)),
