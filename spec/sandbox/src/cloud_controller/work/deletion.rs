@@ -1,4 +1,4 @@
-//! Deleting spaces and organizations with all that is in them (cloud_controller_ng, `app/actions/space_delete.rb` and
+//! Deleting spaces and organizations with all that is in them (`cloud_controller_ng`, `app/actions/space_delete.rb` and
 //! `app/actions/organization_delete.rb`). Brokers are asked to delete each instance. Where one takes its time or refuses, the
 //! space stays, and the job fails; what the broker has begun goes on.
 
