@@ -304,25 +304,25 @@ async fn a_diff_compares_ids_and_contents_in_any_mixture() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
     let one = bosh
-        .post_json("/configs", &config("t", "n", "a: 1\n"))
+        .post_json("/configs", &config("t", "n", "a: {b: 1}\n"))
         .await
         .json()["id"]
         .clone();
     let two = bosh
-        .post_json("/configs", &config("t", "n", "a: 2\n"))
+        .post_json("/configs", &config("t", "n", "a: {b: 2}\n"))
         .await
         .json()["id"]
         .clone();
-    let lines = json!([["a: 1", "removed"], ["a: 2", "added"]]);
+    let lines = json!([["a:", null], ["  b: 1", "removed"], ["  b: 2", "added"]]);
     let (by_id, by_content) = (
         |id: &Value| json!({"id": id}),
         |text| json!({"content": text}),
     );
     for (from, to) in [
         (by_id(&one), by_id(&two)),
-        (by_id(&one), by_content("a: 2\n")),
-        (by_content("a: 1\n"), by_id(&two)),
-        (by_content("a: 1\n"), by_content("a: 2\n")),
+        (by_id(&one), by_content("a: {b: 2}\n")),
+        (by_content("a: {b: 1}\n"), by_id(&two)),
+        (by_content("a: {b: 1}\n"), by_content("a: {b: 2}\n")),
     ] {
         let body = json!({"from": from, "to": to});
         let answer = bosh.post_json("/configs/diff", &body).await;
@@ -333,15 +333,15 @@ async fn a_diff_compares_ids_and_contents_in_any_mixture() {
         );
     }
     let current = bosh
-        .post_json("/configs/diff", &config("t", "n", "a: 3\n"))
+        .post_json("/configs/diff", &config("t", "n", "a: {b: 3}\n"))
         .await;
     assert_eq!(current.json()["from"], json!({"id": two}));
     let new = bosh
-        .post_json("/configs/diff", &config("t", "new", "a: 3\n"))
+        .post_json("/configs/diff", &config("t", "new", "a: {b: 3}\n"))
         .await;
     assert_eq!(
         new.json(),
-        json!({"from": {"id": "0"}, "diff": [["a: 3", "added"]]})
+        json!({"from": {"id": "0"}, "diff": [["a:", "added"], ["  b: 3", "added"]]})
     );
 }
 

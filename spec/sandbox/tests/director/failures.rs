@@ -111,7 +111,7 @@ async fn a_failed_first_deploy_leaves_a_deployment_without_a_manifest() {
         bosh.get("/deployments/service-instance_bad1/errands")
             .await
             .body,
-        "[]"
+        r#"{"code":70000,"description":"- Deployment '' doesn't exist"}"#
     );
 
     let delete = bosh

@@ -220,7 +220,7 @@ async fn a_deployment_of_a_name_that_no_deployment_has_stumbles() {
     }
     assert_eq!(bosh.get("/deployments").await.body, "[]");
     assert_eq!(bosh.get("/tasks").await.body, "[]");
-    bosh.deployed(&redis("A-1_b.c+d")).await;
+    bosh.deployed(&redis("A-1_b.c")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
