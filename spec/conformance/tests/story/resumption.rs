@@ -101,8 +101,9 @@ async fn a_broker_serves_before_it_has_looked_up_what_it_left_and_reads_what_it_
     control
         .set_task_fault(&json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } }))
         .await;
-    let order = broker.platform().provision(&ordered, &Order::small());
-    let token = order.await.accepted();
+    let order = Order::small();
+    let answer = broker.platform().provision(&ordered, &order).await;
+    let token = answer.accepted();
     broker.kill();
     broker.ended().await;
     let list = json!({ "method": "GET", "path": "/configs", "query": { "type": "odb-operation" } });
