@@ -574,6 +574,30 @@ const BOSH: &[Command] = &[
         &["director DELETE /configs", "director DELETE /configs/1"],
     ),
     ("diff-config", &["director POST /configs/diff"]),
+    ("cloud-config", &["director GET /cloud_configs"]),
+    (
+        "update-cloud-config",
+        &[
+            "director POST /cloud_configs/diff text/yaml",
+            "director POST /cloud_configs text/yaml",
+        ],
+    ),
+    ("runtime-config", &["director GET /runtime_configs"]),
+    (
+        "update-runtime-config",
+        &[
+            "director POST /runtime_configs/diff text/yaml",
+            "director POST /runtime_configs text/yaml",
+        ],
+    ),
+    ("cpi-config", &["director GET /cpi_configs"]),
+    (
+        "update-cpi-config",
+        &[
+            "director POST /cpi_configs/diff text/yaml",
+            "director POST /cpi_configs text/yaml",
+        ],
+    ),
     ("releases", &["director GET /releases"]),
     ("inspect-release", &["director GET /releases/r"]),
     ("stemcells", &["director GET /stemcells"]),
@@ -611,6 +635,13 @@ const CREDHUB: &[Command] = &[
     ("generate", &["credhub POST /api/v1/data"]),
     ("regenerate", &["credhub POST /api/v1/regenerate"]),
     ("bulk-regenerate", &["credhub POST /api/v1/bulk-regenerate"]),
+    (
+        "export",
+        &[
+            "credhub GET /api/v1/data",
+            "credhub GET /api/v1/certificates/",
+        ],
+    ),
     ("delete", &["credhub DELETE /api/v1/data"]),
     ("import", &["credhub PUT /api/v1/data"]),
     ("interpolate", &["credhub GET /api/v1/data"]),
