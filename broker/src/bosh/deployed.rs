@@ -188,7 +188,7 @@ impl Instances {
         instances: &BTreeSet<InstanceId>,
     ) -> Result<HashMap<InstanceId, Attribution>, Fault> {
         if instances.len() <= FEW {
-            let read = instances.iter().cloned().map(async |instance| {
+            let read = instances.clone().into_iter().map(async |instance| {
                 let marking = self.marking(call, &instance).await?;
                 let attribution = marking.into_attribution();
                 Ok(attribution.map(|attribution| (instance, attribution)))

@@ -152,7 +152,8 @@ pub async fn check(
     if let Some(config) = usable {
         let environment = environment.collect();
         let running = (reach, calls, environment);
-        check_what_runs(config, running, &inspection, &mut findings).await;
+        // Its future is large.
+        Box::pin(check_what_runs(config, running, &inspection, &mut findings)).await;
     } else {
         let text = "adapter and neighbours, because of the faults in the file";
         findings.not_checked.push(text);

@@ -19,7 +19,7 @@ pub(crate) struct Servers {
     foundation: Foundation,
     http: reqwest::Client,
     /// By the first word of a request: where the server is, and the token for it.
-    servers: Vec<(&'static str, String, String)>,
+    by_word: Vec<(&'static str, String, String)>,
     _folder: TempDir,
 }
 
@@ -75,7 +75,7 @@ impl Servers {
         )
         .await;
         let person = token(&http, &cloud.uaa_url, &public, &as_user).await;
-        let servers = vec![
+        let by_word = vec![
             ("cc", cloud.url.clone(), person.clone()),
             ("cf-uaa", cloud.uaa_url.clone(), person),
             ("director", director.url.clone(), admin),
@@ -83,7 +83,7 @@ impl Servers {
         ];
         Self {
             http,
-            servers,
+            by_word,
             foundation,
             _folder: folder,
         }
@@ -100,7 +100,7 @@ impl Servers {
         let mut word = || words.next().unwrap_or_default();
         let (server, method, path, media) = (word(), word(), word(), word());
         let (_, url, token) = self
-            .servers
+            .by_word
             .iter()
             .find(|(name, ..)| *name == server)
             .unwrap_or_else(|| panic!("no server in `{request}`"));

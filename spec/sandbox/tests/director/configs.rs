@@ -261,9 +261,9 @@ async fn a_limit_is_a_positive_number_as_the_director_writes_it() {
             "{limit}"
         );
     }
-    let both = bosh.get("/configs?limit=1&latest=maybe").await;
+    let refused = bosh.get("/configs?limit=1&latest=maybe").await;
     assert_eq!(
-        both.json()["description"],
+        refused.json()["description"],
         "'latest' must be 'true' or 'false'"
     );
 }

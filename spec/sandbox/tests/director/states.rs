@@ -317,12 +317,12 @@ async fn links_of_a_failed_update_stay_over_a_recreate_until_a_deploy_succeeds()
     });
     let failed = bosh.deploy(&redis_with_password("d", "second")).await;
     assert_eq!(bosh.ended(failed).await["state"], "error");
-    let both = links().await;
-    assert_eq!(both.len(), 4, "{both:?}");
+    let old_and_new = links().await;
+    assert_eq!(old_and_new.len(), 4, "{old_and_new:?}");
 
     let recreate = put(&bosh, "/deployments/d/jobs/*?state=recreate").await;
     bosh.done(recreate).await;
-    assert_eq!(links().await, both);
+    assert_eq!(links().await, old_and_new);
 
     bosh.deployed(&redis_with_password("d", "second")).await;
     let second = links().await;

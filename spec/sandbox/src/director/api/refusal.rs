@@ -155,7 +155,9 @@ impl Refusal {
             | Self::NotDiffable(_) => Form::Text(StatusCode::BAD_REQUEST),
             Self::NoSuchTask(_) => not_found(10000),
             Self::NoSuchRelease(_) => not_found(30005),
-            Self::NoSuchDeployment(_) => not_found(70000),
+            Self::NoSuchDeployment(_) | Self::Planning(TaskFailure::NeverDeployed) => {
+                not_found(70000)
+            }
             Self::ContextIdTooLong => bad_request(70010),
             Self::UnknownConfigInContext => bad_request(190_025),
             Self::InvalidInstanceIndex(_) => bad_request(70002),
@@ -191,7 +193,6 @@ impl Refusal {
             Self::NoSuchHealth => bad_request(810_007),
             Self::AzsNotAList | Self::NoSuchAz(_) => bad_request(810_008),
             Self::Link(LinkFault::NotShared) => Form::Error(StatusCode::FORBIDDEN, 810_009),
-            Self::Planning(TaskFailure::NeverDeployed) => not_found(70000),
             Self::Planning(failure) => bad_request(failure.code()),
             Self::Busy(_) => Form::Error(StatusCode::INTERNAL_SERVER_ERROR, 500_000),
             Self::Unreadable => Form::Empty(StatusCode::INTERNAL_SERVER_ERROR),

@@ -123,7 +123,7 @@ async fn take(director: &Director, task: Task) {
     let id = task.id;
     // A fault of ours in one task must not cost the worker.
     let unwinding = AssertUnwindSafe(run(director, task, &events)).catch_unwind();
-    let ended = child_death.run_until_cancelled(unwinding);
+    let ended = Box::pin(child_death.run_until_cancelled(unwinding));
     match death.run_until_cancelled(ended).await {
         None => tracing::info!(task = %id, "a worker died"),
         Some(None) => {
