@@ -49,14 +49,6 @@ pub enum TrialFault {
     /// The broker could not store the secrets that come with it.
     #[error("the adapter's secrets cannot be stored; correct the adapter")]
     Secret(#[from] SecretFault),
-    /// There is nothing to store secrets in.
-    #[error(
-        "the adapter's manifest refers to the secret `{name}` that the broker is to store; set `broker.enable_secure_manifests`"
-    )]
-    SecretsDisabled {
-        /// What the adapter calls it.
-        name: String,
-    },
     /// There is nothing to write the configs to that come with it.
     #[error("the adapter returns BOSH configs; unset `broker.disable_bosh_configs`")]
     ConfigsDisabled,
@@ -105,7 +97,6 @@ impl TrialFault {
             },
             Self::Manifest(_)
             | Self::Secret(_)
-            | Self::SecretsDisabled { .. }
             | Self::ConfigsDisabled
             | Self::Unresolved { .. }
             | Self::NoUpdate { .. }
@@ -149,7 +140,10 @@ pub(crate) async fn try_order(config: &Config, adapter: &ServiceAdapter, plan: &
     if returns_configs && config.broker.bosh_configs == BoshConfigs::Disabled {
         faults.push(TrialFault::ConfigsDisabled);
     }
-    faults.extend(check_secrets(config, &instance, &answer).err());
+    // Placeholders stay where no secrets are stored. Only jobs that have a property for them miss their values.
+    if config.bosh_credhub.is_some() {
+        faults.extend(check_secrets(config, &instance, &answer).err());
+    }
     faults.extend(check_references(&document).err());
     faults.extend(check_update(&document["update"]));
     Tried {
@@ -221,19 +215,8 @@ fn check_secrets(
     instance: &InstanceId,
     answer: &GeneratedManifest,
 ) -> Result<(), TrialFault> {
-    let manifest = answer.manifest.as_str();
-    if config.bosh_credhub.is_none() {
-        let references = Reference::all_in(manifest);
-        let mut placeholders = references.iter().filter_map(Reference::placeholder);
-        return match placeholders.next() {
-            Some(name) => Err(TrialFault::SecretsDisabled {
-                name: name.to_owned(),
-            }),
-            None => Ok(()),
-        };
-    }
     let secrets = InstanceSecrets::new(None, config.offering.id.clone());
-    secrets.wanted(instance, manifest, answer.secrets.as_ref())?;
+    secrets.wanted(instance, answer.manifest.as_str(), answer.secrets.as_ref())?;
     Ok(())
 }
 

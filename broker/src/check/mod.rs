@@ -207,8 +207,15 @@ async fn check_what_runs(
         findings.not_checked.push(text);
         start_up::examine_adapter(&config, variables).await
     };
+    let gives_no_schemas = |fault: &StartUpFault| matches!(fault, StartUpFault::Schemas(_));
+    let is_broken = examined.faults.iter().any(gives_no_schemas);
     note(examined, inspection, findings);
-    if calls == AdapterCalls::Made {
+    if calls == AdapterCalls::Made && is_broken {
+        // What keeps the adapter from one answer mostly keeps it from the other.
+        findings
+            .not_checked
+            .push("orders, because of the adapter's schemas");
+    } else if calls == AdapterCalls::Made {
         let timings = &config.broker.timings;
         let adapter = ServiceAdapter::new(&config.adapter, timings, environment.into_iter());
         trial::look(&config, &adapter, inspection, findings).await;

@@ -161,7 +161,10 @@ impl<'a> Section<'a> {
 
     /// Notes something about a key that is odd, or left out.
     pub(super) fn remark(&self, key: &str, text: impl Into<String>) {
-        self.remark_key(key, self.place_of(key), text);
+        // Where a whole section is missing, that is what is told.
+        if self.slip.is_none() {
+            self.remark_key(key, self.place_of(key), text);
+        }
     }
 
     /// Where a key stands; where it is missing, its section.

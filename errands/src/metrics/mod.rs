@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{ArgAction, Args};
 use odb_platform::http::TransportError;
 use on_demand_broker::{
@@ -20,8 +20,12 @@ use crate::{
     command_line::{ConfigTexts, go_boolean, load},
 };
 
+/// Either will do, in both forms of the command line.
+const NOT_GIVEN: &str =
+    "give --config FILE, or -brokerUrl with -brokerUsername and -brokerPassword";
+
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
-    missing: Some("give --config FILE, or -brokerUrl with -brokerUsername and -brokerPassword"),
+    missing: Some(NOT_GIVEN),
     unreadable: Some("error reading config file"),
     invalid: Some("invalid config file"),
 };
@@ -106,6 +110,7 @@ impl CollectServiceMetrics {
     fn broker(self, surroundings: &Surroundings) -> anyhow::Result<errands::BrokerApi> {
         let Some(url) = self.broker_url.filter(|_| self.config.is_none()) else {
             let file = self.config.as_deref();
+            ensure!(file.is_some(), NOT_GIVEN);
             let loaded = load(file, &FILE_TEXTS, BrokerOnly::load, surroundings)?;
             return Ok(loaded.broker_api);
         };

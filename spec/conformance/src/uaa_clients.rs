@@ -1,6 +1,6 @@
 //! The clients of the Cloud Controller's UAA, or of the Director's, as its administrator sees them (`spec/contracts/platform-apis.md` §1.5).
 
-use reqwest::{Method, RequestBuilder};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::foundation::{Client, CloudControllerAccess, DirectorAccess};
@@ -44,10 +44,10 @@ impl UaaClients {
 
     /// A client, if there is one with this id.
     pub async fn find(&self, id: &str) -> Option<Value> {
-        if self.ids().await.iter().any(|known| known == id) {
-            Some(self.ask(Method::GET, &format!("/{id}"), None).await)
-        } else {
-            None
+        let answer = self.send(Method::GET, &format!("/{id}"), None).await;
+        match answer.status() {
+            StatusCode::NOT_FOUND => None,
+            _ => Some(read(answer).await),
         }
     }
 
@@ -75,6 +75,10 @@ impl UaaClients {
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Value {
+        read(self.send(method, path, body).await).await
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Response {
         let Client { id, secret } = &self.administrator;
         let response = self.token_request(id, secret).send().await;
         let token: Value = read(response.expect("the sandbox answers")).await;
@@ -86,7 +90,7 @@ impl UaaClients {
                 .header("Content-Type", "application/json")
                 .body(body.to_string());
         }
-        read(request.send().await.expect("the sandbox answers")).await
+        request.send().await.expect("the sandbox answers")
     }
 
     fn token_request(&self, id: &str, secret: &str) -> RequestBuilder {
@@ -109,7 +113,7 @@ pub fn client_definition() -> Value {
     })
 }
 
-async fn read(response: reqwest::Response) -> Value {
+async fn read(response: Response) -> Value {
     let (status, url) = (response.status(), response.url().clone());
     let text = response.text().await.expect("the answer is complete");
     assert!(status.is_success(), "{url}: {status}: {text}");

@@ -384,8 +384,8 @@ async fn a_file_that_everybody_may_read_is_remarked_on() {
 #[tokio::test]
 async fn a_reference_in_the_place_of_a_value_is_a_fault() {
     let foundation = Foundation::start().await;
-    let with = |pointer: &str, value: &str| {
-        let configuration = foundation.broker().with(pointer, value.into());
+    let with = |pointer: &str, value: Value| {
+        let configuration = foundation.broker().with(pointer, value);
         let file = configuration.write("broker.yml").display().to_string();
         let ran = run(&[
             "check",
@@ -397,25 +397,32 @@ async fn a_reference_in_the_place_of_a_value_is_a_fault() {
         ]);
         (ran.status, ran.report())
     };
-    for (pointer, key) in [
-        ("/broker/password", "broker.password"),
+    for (pointer, value, key) in [
+        ("/broker/password", json!("((hunter2))"), "broker.password"),
         (
-            "/service_catalog/plans/0/instance_groups/0/azs/0",
+            "/service_catalog/plans/0/instance_groups/0/azs",
+            json!(["((hunter2))"]),
             "service_catalog.plans[0].instance_groups[0].azs[0]",
         ),
     ] {
-        let (status, report) = with(pointer, "((hunter2))");
+        let (status, report) = with(pointer, value);
         assert_eq!(status, 1, "{report}");
         assert_eq!(report["faults"][0]["key"], key, "{report}");
         assert_eq!(report["faults"].as_array().unwrap().len(), 1, "{report}");
         assert!(!report.to_string().contains("hunter2"), "{report}");
     }
     // In a text for people it may be meant; what adapters get, they may refer to.
-    let (status, report) = with("/service_catalog/service_description", "A store ((small))");
+    let (status, report) = with(
+        "/service_catalog/service_description",
+        json!("A store ((small))"),
+    );
     assert_eq!(status, 0, "{report}");
     let key = "service_catalog.service_description";
     assert_eq!(report["remarks"][0]["key"], key, "{report}");
-    let (status, report) = with("/service_catalog/plans/0/properties/secret", "((/a/b))");
+    let (status, report) = with(
+        "/service_catalog/plans/0/properties/secret",
+        json!("((/a/b))"),
+    );
     assert_eq!(status, 0, "{report}");
     assert_eq!(report["remarks"], json!([]), "{report}");
 }

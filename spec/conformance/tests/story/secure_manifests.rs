@@ -544,7 +544,10 @@ async fn instances_whose_ids_differ_in_case_keep_their_secrets() {
     change(&broker, small, &with_clients(100)).await;
 
     delete(&broker, small).await;
-    assert_eq!(credhub.names_like(small).await, Vec::<String>::new());
+    // Variables that the Director has generated outlive their deployment.
+    let mut left = credhub.names_like(small).await;
+    left.retain(|name| name.starts_with("/odb/"));
+    assert_eq!(left, Vec::<String>::new());
 }
 
 #[tokio::test]

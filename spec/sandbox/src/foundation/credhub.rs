@@ -53,7 +53,11 @@ impl CredHubPlan {
         let first = vec![
             everything(&director_actor()),
             permission("/odb/*", &broker, &ALL_OPERATIONS),
-            permission(&format!("/{director}/*"), &broker, &[Operation::Read]),
+            permission(
+                &format!("/{director}/*"),
+                &broker,
+                &[Operation::Read, Operation::ReadAcl],
+            ),
         ];
         let service = service_client(OWN_DIRECTOR_CLIENT);
         let side = (Side::Bosh, credhub::Side::Bosh);

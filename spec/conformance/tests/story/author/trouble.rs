@@ -140,10 +140,12 @@ async fn a_broker_that_is_killed_is_told_and_comes_back_and_its_adapter_goes_wit
     let adapter = workshop.write_adapter(
         "adapter",
         r#"read_input
-if [[ ! -e $folder/entered ]]; then touch "$folder/entered"; sleep 600; fi
+if [[ -e $folder/armed && ! -e $folder/entered ]]; then touch "$folder/entered"; sleep 600; fi
 as_redis"#,
     );
     let sandbox = workshop.start(&adapter).await;
+    // The trial orders are over.
+    workshop.write("armed", "");
     let cf = sandbox.cf();
     let ordering =
         tokio::spawn(async move { cf.run(&["create-service", "redis", "small", "cache"]).await });
