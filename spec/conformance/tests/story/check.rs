@@ -420,8 +420,8 @@ async fn a_reference_in_the_place_of_a_value_is_a_fault() {
     let key = "service_catalog.service_description";
     assert_eq!(report["remarks"][0]["key"], key, "{report}");
     let (status, report) = with(
-        "/service_catalog/plans/0/properties/secret",
-        json!("((/a/b))"),
+        "/service_catalog/plans/0/properties",
+        json!({"secret": "((/a/b))"}),
     );
     assert_eq!(status, 0, "{report}");
     assert_eq!(report["remarks"], json!([]), "{report}");
