@@ -2,6 +2,7 @@
 //! starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls read its snapshot and have no
 //! side effects of their own.
 
+mod amnesia;
 mod cancelling;
 mod doubt;
 mod ending;
@@ -40,6 +41,7 @@ use crate::{
         metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue},
     },
 };
+use amnesia::Recalled;
 use doubt::Doubt;
 use obstacle::Obstacle;
 use stopping::Stopping;
@@ -58,6 +60,8 @@ pub(super) struct Driver {
     snapshot: watch::Sender<Snapshot>,
     stopping: Stopping,
     doubt: Doubt,
+    /// What the audit tells, once it was asked because tasks are missing.
+    recalled: Option<Recalled>,
 }
 
 /// What an operation came to.
@@ -143,6 +147,7 @@ impl Driver {
             latest: LatestStep::default(),
             snapshot,
             stopping: Stopping::default(),
+            recalled: None,
         }
     }
 
@@ -225,7 +230,8 @@ impl Driver {
         };
         let mut empty_since: Option<Instant> = None;
         loop {
-            let tasks = self.observer.look(self.operation.context.as_ref()).await?;
+            let mut tasks = self.observer.look(self.operation.context.as_ref()).await?;
+            self.add_traces(&mut tasks);
             self.note_first(&tasks);
             self.seen.clone_from(&tasks);
             let former = self.look_at_former(&tasks).await?;
@@ -252,6 +258,13 @@ impl Driver {
                 Step::Start(_) if self.is_in_doubt() => {
                     sleep(self.neighbours.timings.first_retry).await;
                 }
+                // What was begun last is not seen any more: it is not begun again before it is known what came of it.
+                Step::Start(_) if self.has_lost_sight(&tasks) => {
+                    if self.has_recalled() {
+                        return Err(Obstacle::unknown());
+                    }
+                    Box::pin(self.recall()).await;
+                }
                 Step::Start(_) if self.is_cancelled() => {
                     if has_deployed(&tasks) {
                         Box::pin(self.see_to_client()).await;
@@ -269,21 +282,21 @@ impl Driver {
                     return Ok(End::Succeeded);
                 }
                 Step::Succeed => return Ok(End::Succeeded),
+                Step::NeverSubmitted if self.is_to_be_awaited(&mut empty_since) => {
+                    sleep(self.neighbours.timings.first_look).await;
+                }
+                Step::NeverSubmitted | Step::Fail(None) if !self.has_recalled() => {
+                    Box::pin(self.recall()).await;
+                }
+                Step::NeverSubmitted => return Box::pin(self.without_tasks()).await,
+                Step::Fail(None) if !tasks.iter().any(was_shut) => {
+                    return Box::pin(self.without_tasks()).await;
+                }
                 Step::Fail(task) => {
                     if has_deployed(&tasks) {
                         Box::pin(self.see_to_client()).await;
                     }
                     return Err(Box::pin(self.obstacle(task)).await);
-                }
-                Step::NeverSubmitted if self.observer.newest().is_some() => {
-                    return Box::pin(self.after_amnesia()).await;
-                }
-                Step::NeverSubmitted => {
-                    let since = *empty_since.get_or_insert_with(Instant::now);
-                    if self.has_told_long_enough(since) {
-                        return Ok(End::NeverSubmitted);
-                    }
-                    sleep(self.neighbours.timings.first_look).await;
                 }
             }
         }
@@ -297,7 +310,6 @@ impl Driver {
         attempts: &mut Attempts,
     ) -> Result<(), Obstacle> {
         attempts.turn_to(stage);
-        let was_shut = |task: &Judged| task.progress == Progress::Shut;
         if tasks.last().is_some_and(was_shut) {
             attempts.pauses.pause().await;
         }
@@ -426,17 +438,6 @@ impl Driver {
         Ok(())
     }
 
-    /// The Director does not know a task any more that it knew: old tasks are dropped.
-    async fn after_amnesia(&self) -> Result<End, Obstacle> {
-        if self.operation.kind.deletes() && self.is_absent().await? {
-            self.clean_up().await?;
-            return Ok(End::Succeeded);
-        }
-        Err(Obstacle::new(
-            "the Director has dropped the operation's tasks".to_owned(),
-        ))
-    }
-
     fn tell(&self, stage: usize) {
         let description = narrative::in_progress(&Scene {
             kind: self.operation.kind,
@@ -486,6 +487,11 @@ impl Driver {
         Call::within(self.neighbours.timings.driver_call)
             .with_request_id(self.operation.request.as_str())
     }
+}
+
+/// It never got the deployment's lock.
+fn was_shut(task: &Judged) -> bool {
+    task.progress == Progress::Shut
 }
 
 /// Whether the Director has done what the request handed over, whatever became of the errands.

@@ -2,7 +2,8 @@
 
 use odb_platform::{
     director::{
-        Config, ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
+        AuditFilter, AuditRecord, Config, ConfigId, ConfigName, ConfigType, Director,
+        DirectorError, Expected, PutConfigError,
     },
     http::Call,
 };
@@ -207,6 +208,17 @@ impl Markers {
             Err(PutConfigError::Stale { .. }) => Err(WriteMarkerError::Overtaken),
             Err(PutConfigError::Director { source }) => Err(WriteMarkerError::Director(source)),
         }
+    }
+
+    /// The latest writes of an instance's marker in the Director's audit, the newest first.
+    pub async fn writes(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Vec<AuditRecord>, DirectorError> {
+        let (kind, name) = (config_type(), config_name(instance));
+        let filter = AuditFilter::Config(&kind, &name);
+        self.director.audit(call, filter).await
     }
 
     /// Takes one write back: what was remembered before it is remembered again.

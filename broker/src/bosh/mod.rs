@@ -14,6 +14,7 @@
 //! | `cancel` | the end of an operation that an operator has had enough of |
 //! | `driver`, `drivers` | what carries an operation from its hand-over to its end, and all of them |
 //! | `observer`, `next_step`, `narrative`, `condition` | what its tasks came to, what follows, what users read meanwhile, what a failure leaves |
+//! | `traces` | what the Director's audit and the deployment tell of an operation whose tasks are dropped |
 //! | `operation` | an operation in flight, as types |
 //! | `presence` | what the latest operation on an instance means for its place among all |
 //! | `marker`, `markers`, `token`, `digest` | what is remembered of an operation, by the Director and by the platform |
@@ -77,6 +78,7 @@ mod submission;
 mod sweeps;
 mod target;
 mod token;
+mod traces;
 mod trial;
 mod unfinished;
 mod update;

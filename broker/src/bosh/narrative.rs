@@ -160,6 +160,20 @@ pub(super) fn still_there(kind: OperationKind) -> String {
     )
 }
 
+/// The end of an operation of which nobody knows what it came to.
+pub(super) fn unknown_end(kind: OperationKind, complaint: &impl Display) -> String {
+    let remedy = if kind == OperationKind::Create {
+        "Delete the instance and create it again"
+    } else {
+        "Try again"
+    };
+    format!(
+        "Instance {} failed: it is not known how it ended, and something may have changed. {remedy}; if that does not help: \
+         {complaint}",
+        kind.noun()
+    )
+}
+
 /// The end of an operation that failed before somebody else began another one, which went well.
 pub(super) fn followed_by_another(kind: OperationKind) -> String {
     format!(

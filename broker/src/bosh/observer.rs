@@ -21,7 +21,7 @@ use super::{
 use crate::{code::Code, telemetry::Redaction};
 
 /// How the Director's lock error begins (`spec/contracts/director-api.md`, "Deploying").
-const LOCK_ERROR: &str = "Failed to acquire lock";
+pub(super) const LOCK_ERROR: &str = "Failed to acquire lock";
 
 /// The longest end of an errand's output that goes into the log.
 const OUTPUT_TAIL: usize = 1000;
@@ -63,6 +63,11 @@ impl Observer {
     /// The newest task so far.
     pub(super) fn newest(&self) -> Option<TaskId> {
         self.known.last().copied()
+    }
+
+    /// The numbers of all tasks that were started or found.
+    pub(super) fn known(&self) -> impl Iterator<Item = u64> {
+        self.known.iter().map(|task| task.number())
     }
 
     /// How long the Director has now told of the tasks without fail, reckoned from `start`. As long as it is mute, what it

@@ -15,12 +15,16 @@ use super::{
     in_flight::UNKNOWN_TASK,
     marker::ClientRole,
     narrative,
-    next_step::{Doing, stages},
+    next_step::{Doing, Progress, stages},
     of_context,
     operation::{Begun, Operation, Snapshot, SnapshotState},
+    traces::{self, Footprint},
     unfinished,
 };
-use crate::ids::{InstanceId, RequestId};
+use crate::{
+    complaint::{Asked, Complaint},
+    ids::{InstanceId, RequestId},
+};
 
 /// The specification's unit of waiting is the second.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -121,7 +125,7 @@ impl Instances {
             return match token {
                 Some(token) => match self.adopt(call, instance, token, request).await? {
                     Some(standing) => Ok(standing),
-                    None => self.guess_after(call, instance, token).await,
+                    None => self.guess_after(call, instance, token, request).await,
                 },
                 None => self.guess(call, instance).await,
             };
@@ -259,24 +263,78 @@ impl Instances {
         }
     }
 
-    /// Nobody remembers the operation, and the Director has dropped its tasks, or never had any: what is there has to tell
-    /// how it ended.
+    /// Nobody remembers the operation, and the Director has dropped its tasks, or never had any: its audit has to tell how it
+    /// ended, else what is there.
     async fn guess_after(
         &self,
         call: &Call,
         instance: &InstanceId,
         token: &OperationToken,
+        request: &RequestId,
     ) -> Result<Standing, Fault> {
         let is_ours = token.names(instance) == Some(true);
-        Ok(match self.guess(call, instance).await? {
-            Standing::Unknown if token.kind.deletes() => Standing::Gone,
+        let kind = token.kind;
+        let (deployed, newest) = self.look(call, instance).await?;
+        let is_there = matches!(
+            deployed,
+            Deployment::Deployed(_) | Deployment::NeverDeployed
+        );
+        let complaint = Complaint {
+            service: &self.offering.name,
+            instance,
+            request,
+            task: Some(token.task).filter(|task| task.number() != UNKNOWN_TASK),
+            operation: Some(Asked::Operation(kind)),
+        };
+        if is_there && is_ours {
+            match self.trace_of(call, instance, token).await {
+                Some(Progress::Failed | Progress::Shut) => {
+                    let text = format!("Instance {} failed: {complaint}", kind.noun());
+                    return Ok(failed(text));
+                }
+                Some(Progress::Done) if !kind.deletes() => {
+                    return Ok(ended(Outcome::Succeeded {
+                        description: narrative::completed(kind),
+                    }));
+                }
+                Some(Progress::Done | Progress::Running) | None => {}
+            }
+        }
+        let is_known_by_later = newest.as_ref().is_some_and(|task| task.id >= token.task);
+        Ok(match self.judge_newest(&deployed, newest) {
+            Standing::Unknown if kind.deletes() => Standing::Gone,
             // A platform would ask on for days for an instance that is not there.
-            Standing::Unknown if is_ours => failed(narrative::nothing_there(token.kind)),
-            Standing::Ended { outcome, .. } if token.kind.deletes() && outcome.is_success() => {
-                failed(narrative::still_there(token.kind))
+            Standing::Unknown if is_ours => failed(narrative::nothing_there(kind)),
+            Standing::Ended { outcome, .. } if kind.deletes() && outcome.is_success() => {
+                failed(narrative::still_there(kind))
+            }
+            // That it is there tells of no change to it.
+            Standing::Ended { outcome, .. }
+                if kind != OperationKind::Create
+                    && outcome.is_success()
+                    && is_ours
+                    && !is_known_by_later =>
+            {
+                failed(narrative::unknown_end(kind, &complaint))
             }
             standing => standing,
         })
+    }
+
+    /// What the audit tells of the task that a token names. Where errands follow it that one says nothing.
+    async fn trace_of(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        token: &OperationToken,
+    ) -> Option<Progress> {
+        let name = deployment(instance);
+        let director = &self.neighbours.director;
+        let tasks = [token.task.number()];
+        let traces = traces::of(director, call, &name, Footprint::Tasks(&tasks)).await;
+        let progress = traces.ok()?.tasks.first()?.judged.progress;
+        let is_last = token.errands().is_empty() || progress != Progress::Done;
+        is_last.then_some(progress)
     }
 
     /// Nobody remembers the operation: the deployment's newest task has to do.
@@ -285,6 +343,16 @@ impl Instances {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<Standing, Fault> {
+        let (deployed, newest) = self.look(call, instance).await?;
+        Ok(self.judge_newest(&deployed, newest))
+    }
+
+    /// The deployment of an instance, and the newest task that has held it.
+    async fn look(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<(Deployment, Option<Task>), Fault> {
         let name = deployment(instance);
         let director = &self.neighbours.director;
         let filter = TaskFilter {
@@ -297,28 +365,31 @@ impl Instances {
         );
         let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
         let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+        let newest = tasks.into_iter().rfind(unfinished::takes_the_lock);
+        Ok((deployed, newest))
+    }
+
+    fn judge_newest(&self, deployed: &Deployment, newest: Option<Task>) -> Standing {
         if matches!(deployed, Deployment::Absent | Deployment::ForeignTeam) {
-            return Ok(Standing::Unknown);
+            return Standing::Unknown;
         }
-        let newest = tasks.iter().rfind(|task| unfinished::takes_the_lock(task));
         let Some(task) = newest else {
-            return Ok(ended(Outcome::Succeeded {
-                description: narrative::completed(OperationKind::Create),
-            }));
+            return if matches!(deployed, Deployment::Deployed(_)) {
+                ended(Outcome::Succeeded {
+                    description: narrative::completed(OperationKind::Create),
+                })
+            } else {
+                failed("The latest operation has failed: nothing was deployed".to_owned())
+            };
         };
-        Ok(match &task.state {
+        match &task.state {
             TaskState::Done => ended(Outcome::Succeeded {
                 description: "The latest operation has completed".to_owned(),
             }),
-            TaskState::Error | TaskState::Cancelled | TaskState::Timeout => {
-                ended(Outcome::Failed {
-                    description: format!(
-                        "The latest operation has failed. Please ask your operator for help and quote task-id: {}",
-                        task.id
-                    ),
-                    condition: None,
-                })
-            }
+            TaskState::Error | TaskState::Cancelled | TaskState::Timeout => failed(format!(
+                "The latest operation has failed. Please ask your operator for help and quote task-id: {}",
+                task.id
+            )),
             TaskState::Queued
             | TaskState::Processing
             | TaskState::Cancelling
@@ -326,7 +397,7 @@ impl Instances {
                 description: "The latest operation is in progress".to_owned(),
                 ask_again: self.neighbours.timings.longest_look,
             },
-        })
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `errands` | `/deployments/NAME/errands`, and their results |
 //! | `tasks` | `/tasks`: one, many, cancel, result output |
 //! | `events` | the event output of a task |
+//! | `audit` | `/events`: what was done to deployments and configs |
 //! | `variables` | `/deployments/NAME/variables` |
 //! | `vms`, `instances` | `/deployments/NAME/vms`, `/deployments/NAME/instances` |
 //! | `configs` | `/configs` |
@@ -18,6 +19,7 @@
 //! Reading is repeated after transient failures, within the limits and the deadline of the call.
 //! What starts a task is not: [`SubmitError`] says whether it can have taken effect.
 
+mod audit;
 mod configs;
 mod connection;
 mod deployments;
@@ -32,6 +34,7 @@ mod tasks;
 mod variables;
 mod vms;
 
+pub use audit::{AuditFilter, AuditRecord};
 pub use configs::{Config, Deleted, Expected, PutConfigError};
 pub use connection::{ConnectError, Credentials, Director};
 pub use deployments::{Deployment, DeploymentSummary, Force};

@@ -31,6 +31,12 @@ impl Driver {
         self.observer.told_since(start) >= self.neighbours.timings.lost_answer
     }
 
+    /// The first task may still be on its way, as long as none is known.
+    pub(super) fn is_to_be_awaited(&self, empty_since: &mut Option<Instant>) -> bool {
+        let since = *empty_since.get_or_insert_with(Instant::now);
+        self.observer.newest().is_none() && !self.has_told_long_enough(since)
+    }
+
     /// Asked after each look at the Director that has found nothing at work.
     pub(super) fn is_in_doubt(&mut self) -> bool {
         match self.doubt {

@@ -26,6 +26,8 @@ use crate::{
 /// How often the event log of a task that failed is asked for.
 const ATTEMPTS: u32 = 3;
 
+const TASKS_DROPPED: &str = "the Director has no tasks of the operation (any more)";
+
 /// Why an operation cannot go on: what the operator reads, and the task that tells more.
 pub(super) struct Obstacle {
     task: Option<TaskId>,
@@ -43,6 +45,12 @@ enum Ending {
     Cancellation,
     /// The deployment is deleted, and something else of the instance is not.
     Unclean,
+    /// The Director has dropped the tasks of a deletion, and the deployment is there.
+    StillThere,
+    /// The Director has dropped the tasks, and the deployment is gone.
+    Gone,
+    /// The Director has dropped the tasks, and nothing tells what they came to.
+    Unknown,
 }
 
 impl Driver {
@@ -62,6 +70,13 @@ impl Driver {
         };
         let mut steps = LatestStep::default();
         let mut condition = None;
+        if let Some(error) = self.traced_error(id) {
+            return Obstacle {
+                task: Some(id),
+                end,
+                ..Obstacle::new(redact(error).into_owned())
+            };
+        }
         if let Some(events) = self.failed_events(id).await {
             steps.absorb(&events);
             let mut log = StepLog::default();
@@ -128,6 +143,18 @@ impl Driver {
                 );
                 narrative::unclean(self.operation.kind, &self.complaint(None))
             }
+            Ending::StillThere => {
+                tracing::error!(code = %Code::TaskFailed, cause, "the deletion has failed, and can be repeated");
+                narrative::still_there(self.operation.kind)
+            }
+            Ending::Gone => {
+                tracing::error!(code = %Code::TaskFailed, cause, "the operation has failed");
+                narrative::nothing_there(self.operation.kind)
+            }
+            Ending::Unknown => {
+                tracing::error!(code = %Code::TaskFailed, cause, "it is not known how the operation ended; it counts as failed, and can be repeated");
+                narrative::unknown_end(self.operation.kind, &self.complaint(None))
+            }
         };
         let failed = |description| Outcome::Failed {
             description,
@@ -136,13 +163,19 @@ impl Driver {
         let detail = self.neighbours.error_detail;
         let told = match end {
             Ending::Cancellation => description.clone(),
-            Ending::Failure | Ending::Unclean => {
-                Told::Ending.with_cause(description.clone(), cause, detail)
-            }
+            Ending::Failure
+            | Ending::Unclean
+            | Ending::StillThere
+            | Ending::Gone
+            | Ending::Unknown => Told::Ending.with_cause(description.clone(), cause, detail),
         };
         let outcome = match end {
             Ending::Cancellation => OperationOutcome::Cancelled,
-            Ending::Failure | Ending::Unclean => OperationOutcome::Failed,
+            Ending::Failure
+            | Ending::Unclean
+            | Ending::StillThere
+            | Ending::Gone
+            | Ending::Unknown => OperationOutcome::Failed,
         };
         self.end(&failed(description), failed(told), counted, outcome)
             .await;
@@ -199,6 +232,32 @@ impl Obstacle {
         Self {
             end: Ending::Unclean,
             ..Self::new(Chain(&error).to_string())
+        }
+    }
+
+    /// The tasks of a deletion are dropped, and the deployment is there.
+    pub(super) fn still_there() -> Self {
+        Self {
+            end: Ending::StillThere,
+            ..Self::new(format!("{TASKS_DROPPED}, and the deployment is there"))
+        }
+    }
+
+    /// The tasks are dropped, and the deployment is gone.
+    pub(super) fn gone() -> Self {
+        Self {
+            end: Ending::Gone,
+            ..Self::new(format!("{TASKS_DROPPED}, and the deployment is gone"))
+        }
+    }
+
+    /// The tasks are dropped, and nothing tells what they came to.
+    pub(super) fn unknown() -> Self {
+        Self {
+            end: Ending::Unknown,
+            ..Self::new(format!(
+                "{TASKS_DROPPED}, and its audit does not tell what they came to"
+            ))
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{PATIENCE, history_of_an_order};
 /// How an operation ends that was cancelled.
 const CANCELLED: &str = "cancelled by the operator";
 
-async fn hold(foundation: &Foundation, stage: &str) {
+pub(crate) async fn hold(foundation: &Foundation, stage: &str) {
     foundation
         .control()
         .set_task_fault(&json!({
@@ -30,7 +30,11 @@ fn change() -> Order {
     Order::small().with_parameters(json!({ "maxclients": 222 }))
 }
 
-async fn newest_task_is(foundation: &Foundation, description: &str, states: &[&str]) -> u64 {
+pub(crate) async fn newest_task_is(
+    foundation: &Foundation,
+    description: &str,
+    states: &[&str],
+) -> u64 {
     let director = foundation.director();
     eventually("the task gets there", PATIENCE, async || {
         let tasks = director.tasks().await;
@@ -46,7 +50,7 @@ async fn newest_task_is(foundation: &Foundation, description: &str, states: &[&s
 }
 
 /// Waits until the newest task, which does this, is held up: one that is cancelled earlier ends at once.
-async fn task_is_held(foundation: &Foundation, description: &str) -> u64 {
+pub(crate) async fn task_is_held(foundation: &Foundation, description: &str) -> u64 {
     let task = newest_task_is(foundation, description, &["processing"]).await;
     let control = foundation.control();
     eventually("the task is held", PATIENCE, async || {

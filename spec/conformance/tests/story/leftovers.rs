@@ -175,7 +175,7 @@ async fn refuse(control: &Control, method: &str, path: &str) {
 }
 
 /// The Director knows no task any more.
-async fn drop_tasks(control: &Control) {
+pub(crate) async fn drop_tasks(control: &Control) {
     let unknown = r#"{"code":10000,"description":"Task not found"}"#;
     for (path, status, body) in [("/tasks", 200, "[]"), ("/tasks/*", 404, unknown)] {
         control

@@ -33,7 +33,7 @@
 //! | `fuzzing` | somebody asks whatever comes to mind |
 //! | `author` | nothing is done yet: a service author tries things out |
 //! | `public_suite` | somebody runs the public conformance suite |
-//! | `failed_operations`, `silent_director`, `lost_answers` | the Director fails, or does not answer |
+//! | `failed_operations`, `silent_director`, `lost_answers`, `dropped_tasks` | the Director fails, does not answer, or forgets |
 //! | `dns_bindings` | bindings need names that BOSH DNS knows |
 //! | `cut_short` | the client deletes what is being created |
 //! | `dry_runs`, `health` | the operator asks what an upgrade would change, and how VMs are |
@@ -80,6 +80,7 @@ mod differences;
 mod dns_bindings;
 mod doctor;
 mod documents;
+mod dropped_tasks;
 mod dry_runs;
 mod errand_command_line;
 mod exit_codes;

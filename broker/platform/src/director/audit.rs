@@ -1,0 +1,114 @@
+//! The Director's audit: what was done to which object. It outlives the tasks that it tells of.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{ConfigName, ConfigType, DeploymentName, Director, DirectorError, TaskId};
+use crate::http::Call;
+
+/// Which records are asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum AuditFilter<'a> {
+    /// What was done to a deployment as a whole.
+    Deployment(&'a DeploymentName),
+    /// The errands that were run on a deployment.
+    Errands(&'a DeploymentName),
+    /// The writes of a config.
+    Config(&'a ConfigType, &'a ConfigName),
+}
+
+/// A record of the audit (`spec/contracts/director-api.md`, "Events").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// Later records have higher numbers.
+    pub id: u64,
+    /// The record of the beginning. What has none is a beginning, or failed before that was written.
+    pub parent: Option<u64>,
+    /// Who did it.
+    pub user: String,
+    /// What was done, such as `update`.
+    pub action: String,
+    /// To what sort of object, such as `deployment`.
+    pub object_type: String,
+    /// To which one.
+    pub object_name: Option<String>,
+    /// Why it failed, in full. For the operator only.
+    pub error: Option<String>,
+    /// The task that did it.
+    pub task: Option<TaskId>,
+    /// The exit code of an errand that has ended.
+    pub exit_code: Option<i64>,
+}
+
+impl Director {
+    /// The latest records that a filter lets through, 200 at most, the newest first. Safe to repeat.
+    ///
+    /// A Director that keeps no audit has none of anything, and each keeps the latest of all records only.
+    #[tracing::instrument(name = "director.audit", skip_all)]
+    pub async fn audit(
+        &self,
+        call: &Call,
+        filter: AuditFilter<'_>,
+    ) -> Result<Vec<AuditRecord>, DirectorError> {
+        let of_config;
+        let query = match filter {
+            AuditFilter::Deployment(deployment) => {
+                vec![
+                    ("deployment", deployment.as_str()),
+                    ("object_type", "deployment"),
+                ]
+            }
+            AuditFilter::Errands(deployment) => {
+                vec![
+                    ("deployment", deployment.as_str()),
+                    ("object_type", "errand"),
+                ]
+            }
+            AuditFilter::Config(kind, name) => {
+                of_config = format!("config/{}", kind.as_str());
+                vec![
+                    ("object_type", of_config.as_str()),
+                    ("object_name", name.as_str()),
+                    ("action", "create"),
+                ]
+            }
+        };
+        let wire: Vec<WireRecord> = self.read(call, &["events"], &query).await?;
+        Ok(wire.into_iter().filter_map(AuditRecord::of).collect())
+    }
+}
+
+#[derive(Deserialize)]
+struct WireRecord {
+    id: String,
+    parent_id: Option<String>,
+    #[serde(default)]
+    user: String,
+    action: String,
+    object_type: String,
+    object_name: Option<String>,
+    error: Option<String>,
+    task: Option<String>,
+    /// Each action has its own form.
+    #[serde(default)]
+    context: Value,
+}
+
+impl AuditRecord {
+    fn of(wire: WireRecord) -> Option<Self> {
+        Some(Self {
+            id: wire.id.parse().ok()?,
+            parent: wire.parent_id.and_then(|parent| parent.parse().ok()),
+            user: wire.user,
+            action: wire.action,
+            object_type: wire.object_type,
+            object_name: wire.object_name,
+            error: wire.error,
+            task: wire
+                .task
+                .and_then(|task| task.parse().ok())
+                .map(TaskId::new),
+            exit_code: wire.context.get("exit_code").and_then(Value::as_i64),
+        })
+    }
+}
