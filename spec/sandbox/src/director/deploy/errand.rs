@@ -5,7 +5,7 @@ use std::fmt::Write;
 use aws_lc_rs::digest;
 use futures_util::{FutureExt, StreamExt, stream};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
@@ -129,7 +129,6 @@ pub(in crate::director) async fn run_errand(
     let places = step.end(places(run, &plan, &row, &order, &matched).await)?;
 
     let digest = digest_of(&places);
-    let begun = run.record(Deed::new("run", "errand").named(&order.errand));
     if order.when == RunWhen::Changed && row.errand_successes.get(&order.errand) == Some(&digest) {
         return Ok("skipped - no changes detected".to_owned());
     }
@@ -139,12 +138,6 @@ pub(in crate::director) async fn run_errand(
             vms::delete(run, &place.target, &place.target.vm).await?;
         }
     }
-    run.record(
-        Deed::new("run", "errand")
-            .named(&order.errand)
-            .after(begun)
-            .ended(&outcome),
-    );
     let tally = outcome?;
     if tally.errored + tally.cancelled == 0 {
         deployments.update(&run.deployment, |row| {
@@ -266,9 +259,26 @@ async fn run_at(run: &TaskRun, errand: &str, places: &[Place<'_>]) -> Result<Tal
     Ok(tally)
 }
 
-/// Runs the errand on one instance, and tells its exit code.
+/// Runs the errand on one instance, and tells its exit code. Both ends are told in the audit (cloudfoundry/bosh,
+/// `errand/runner.rb`).
 async fn run_on(run: &TaskRun, errand: &str, place: &Place<'_>) -> Result<i32, TaskFailure> {
     run.checkpoint()?;
+    let deed = || {
+        Deed::new("run", "errand")
+            .named(errand)
+            .on(place.target.name())
+    };
+    let begun = run.record(deed());
+    let outcome = run_recorded(run, errand, place).await;
+    let context = match &outcome {
+        Ok(exit_code) => json!({ "exit_code": exit_code }),
+        Err(_) => json!({}),
+    };
+    run.record(deed().after(begun).ended(&outcome).with(context));
+    outcome
+}
+
+async fn run_recorded(run: &TaskRun, errand: &str, place: &Place<'_>) -> Result<i32, TaskFailure> {
     let stage = run.events.stage("Running errand", 1);
     let step = stage.begin(&place.target.label, 1).await?;
     let output = step.end(output(run, place).await)?;
