@@ -1,14 +1,19 @@
 //! The end of an operation that an operator has had enough of. Its driver ends what runs and begins nothing more; the marker
 //! says so before, so that another process does not go on with it either.
 
+use std::time::Duration;
+
 use odb_platform::{
     director::{DirectorError, TaskId},
     http::Call,
 };
+use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Fault, Instances, Marker, StoredMarker, WriteMarkerError, deployment, drivers::Known,
-    operation::Operation, unfinished,
+    Fault, Instances, Marker, StoredMarker, WriteMarkerError, deployment,
+    drivers::Known,
+    operation::{Operation, Plea},
+    unfinished,
 };
 use crate::{
     code::Code,
@@ -19,6 +24,18 @@ use crate::{
 
 /// How often it is tried when the operation takes a turn in between.
 const ATTEMPTS: u32 = 3;
+
+/// How long the Director's answer is waited for.
+const ANSWER_AWAITED: Duration = Duration::from_secs(3);
+
+/// When an operation ends that is being cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// When its task comes to a checkpoint.
+    AsSoonAsPossible,
+    /// When its task has come to its own end: the Director does not let us cancel it.
+    AfterThisStep,
+}
 
 /// Why an operation is not cancelled.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +68,33 @@ impl Instances {
     ///
     /// Nothing else may be begun on the instance meanwhile.
     pub async fn cancel(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        request: &RequestId,
+    ) -> Result<Cancelled, CancelFault> {
+        self.begin_to_cancel(call, instance, request).await?;
+        Ok(self.answer_of_the_director(call, instance).await)
+    }
+
+    /// Waits a moment for what the Director answers to the driver, where there is a task to be cancelled.
+    async fn answer_of_the_director(&self, call: &Call, instance: &InstanceId) -> Cancelled {
+        let Some(mut snapshots) = self.drivers.watch(instance) else {
+            return Cancelled::AsSoonAsPossible;
+        };
+        if snapshots.borrow().first_task.is_none() {
+            return Cancelled::AsSoonAsPossible;
+        }
+        let answered =
+            snapshots.wait_for(|snapshot| snapshot.plea.is_some() || !snapshot.is_in_progress());
+        let patience = call.deadline.instant().min(Instant::now() + ANSWER_AWAITED);
+        match timeout_at(patience, answered).await {
+            Ok(Ok(snapshot)) if snapshot.plea == Some(Plea::Refused) => Cancelled::AfterThisStep,
+            Ok(_) | Err(_) => Cancelled::AsSoonAsPossible,
+        }
+    }
+
+    async fn begin_to_cancel(
         &self,
         call: &Call,
         instance: &InstanceId,

@@ -27,10 +27,10 @@ use super::{
     course::{self, StepLog},
     errands, force,
     insistence::{self, Inquirer, Pauses},
-    narrative::{self, LatestStep, Scene},
+    narrative::{self, Cancelling, LatestStep, Scene},
     next_step::{Doing, Judged, Progress, Stage, Step, next_step, stages},
     observer::Observer,
-    operation::{Begun, Operation, Snapshot, SnapshotState},
+    operation::{Begun, Operation, Plea, Snapshot, SnapshotState},
     submission,
 };
 use crate::{
@@ -42,6 +42,7 @@ use crate::{
     },
 };
 use amnesia::Recalled;
+use cancelling::Repeats;
 use doubt::Doubt;
 use obstacle::Obstacle;
 use stopping::Stopping;
@@ -62,6 +63,8 @@ pub(super) struct Driver {
     doubt: Doubt,
     /// What the audit tells, once it was asked because tasks are missing.
     recalled: Option<Recalled>,
+    /// While a task is followed that is to be cancelled.
+    repeats: Option<Repeats>,
 }
 
 /// What an operation came to.
@@ -95,7 +98,7 @@ pub(super) fn first_snapshot(operation: &Operation) -> Snapshot {
         stages: &stages,
         stage: 0,
         latest: &LatestStep::default(),
-        is_cancelled: operation.cancelled_by.is_some(),
+        cancelling: cancelling_of(operation, None),
     });
     Snapshot {
         kind: operation.kind,
@@ -103,8 +106,19 @@ pub(super) fn first_snapshot(operation: &Operation) -> Snapshot {
         first_task: operation.first_task,
         since: Instant::now(),
         is_without_news: false,
+        plea: None,
         stages: Arc::new(course::waiting(operation.kind, &stages)),
         state: SnapshotState::InProgress(description),
+    }
+}
+
+/// What users are told of a cancellation. What a deletion cuts short is cancelled, too.
+fn cancelling_of(operation: &Operation, plea: Option<Plea>) -> Cancelling {
+    match plea {
+        Some(Plea::Refused) if operation.cancelled_by.is_none() => Cancelling::RefusedToDeletion,
+        Some(Plea::Refused) => Cancelling::Refused,
+        Some(Plea::Granted) | None if operation.cancelled_by.is_some() => Cancelling::ByOperator,
+        Some(Plea::Granted) | None => Cancelling::No,
     }
 }
 
@@ -148,6 +162,7 @@ impl Driver {
             snapshot,
             stopping: Stopping::default(),
             recalled: None,
+            repeats: None,
         }
     }
 
@@ -370,6 +385,8 @@ impl Driver {
                 return Ok(());
             }
             self.latest.note(&seen);
+            Box::pin(self.cancel_again(task, &seen)).await;
+            let director = &self.neighbours.director;
             // Only the task's state decides; without its event log users read what they have read before.
             match Box::pin(director.events(&self.call(), task, offset)).await {
                 Ok(chunk) => {
@@ -444,7 +461,7 @@ impl Driver {
             stages: &self.stages,
             stage,
             latest: &self.latest,
-            is_cancelled: self.is_cancelled(),
+            cancelling: cancelling_of(&self.operation, self.plea()),
         });
         let mut reports = self.reports();
         if let Some(report) = reports

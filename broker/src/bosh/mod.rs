@@ -116,7 +116,7 @@ use crate::{
 use odb_adapter_sdk::protocol::RequestParameters;
 
 pub use bindings::{Bindable, BindingOrder, parameters_of_unbind};
-pub use cancel::CancelFault;
+pub use cancel::{CancelFault, Cancelled};
 pub use condition::Condition;
 pub use create::{Found, Vacancy};
 pub use delete::{Deleted, Insistence};

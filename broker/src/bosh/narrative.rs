@@ -66,8 +66,20 @@ pub(super) struct Scene<'a> {
     /// The stage at work, by index.
     pub(super) stage: usize,
     pub(super) latest: &'a LatestStep,
-    /// An operator has cancelled it.
-    pub(super) is_cancelled: bool,
+    pub(super) cancelling: Cancelling,
+}
+
+/// Whether something is being cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cancelling {
+    /// It is not.
+    No,
+    /// An operator has cancelled the operation.
+    ByOperator,
+    /// The same, and the Director does not allow it.
+    Refused,
+    /// A deletion is to cut a creation short, and the Director does not allow it.
+    RefusedToDeletion,
 }
 
 /// For example: `Instance provisioning in progress (step 1 of 2, deploying): Updating instance: redis-server/0 - starting jobs`.
@@ -77,7 +89,7 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
         stages,
         stage,
         latest,
-        is_cancelled,
+        cancelling,
     } = scene;
     let doing = match stages.get(*stage) {
         Some(Stage::Stop) => "stopping what runs".to_owned(),
@@ -92,9 +104,19 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
         kind.noun(),
         stages.len()
     );
-    if *is_cancelled {
-        text.push_str(", being cancelled by the operator");
-    }
+    text.push_str(match cancelling {
+        Cancelling::No => "",
+        Cancelling::ByOperator => ", being cancelled by the operator",
+        Cancelling::Refused => {
+            ", being cancelled by the operator: the Director did not allow the broker to cancel the task; the operation ends after \
+             this step"
+        }
+        // It holds for the first step only.
+        Cancelling::RefusedToDeletion if *stage == 0 => {
+            ": the Director did not allow the broker to cancel the task; the deletion goes on after this step"
+        }
+        Cancelling::RefusedToDeletion => "",
+    });
     match &latest.text {
         Some(step) => {
             text.push_str(": ");
@@ -245,7 +267,7 @@ mod tests {
             stages: &stages,
             stage,
             latest: &latest,
-            is_cancelled: false,
+            cancelling: Cancelling::No,
         })
     }
 
@@ -294,7 +316,7 @@ mod tests {
                 stages: &stages,
                 stage: 0,
                 latest: &latest,
-                is_cancelled: false,
+                cancelling: Cancelling::No,
             };
             assert_eq!(
                 in_progress(&scene),
@@ -310,6 +332,39 @@ mod tests {
             message: "secret things".to_owned(),
         });
         assert!(!told(&[failure], 0).contains("secret"));
+    }
+
+    #[test]
+    fn a_user_reads_that_the_director_does_not_allow_to_cancel() {
+        for (kind, cancelling, stage, told) in [
+            (
+                OperationKind::Create,
+                Cancelling::Refused,
+                0,
+                "the operation ends after this step",
+            ),
+            (
+                OperationKind::Delete,
+                Cancelling::RefusedToDeletion,
+                0,
+                "the deletion goes on after this step",
+            ),
+            (
+                OperationKind::Delete,
+                Cancelling::RefusedToDeletion,
+                1,
+                "(step 2 of 2, deleting)",
+            ),
+        ] {
+            let text = in_progress(&Scene {
+                kind,
+                stages: &[Stage::Stop, Stage::Delete],
+                stage,
+                latest: &LatestStep::default(),
+                cancelling,
+            });
+            assert!(text.ends_with(told), "{text}");
+        }
     }
 
     #[test]

@@ -108,9 +108,20 @@ pub(super) struct Snapshot {
     pub(super) since: Instant,
     /// A server that the operation needs, mostly the Director, has not answered for a while.
     pub(super) is_without_news: bool,
+    /// What the Director has answered when it was to cancel a task, if it was and has.
+    pub(super) plea: Option<Plea>,
     /// For operators: its stages and how far each is.
     pub(super) stages: Arc<Vec<StageStatus>>,
     pub(super) state: SnapshotState,
+}
+
+/// What the Director answers when it is to cancel a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plea {
+    /// The task ends at its next checkpoint.
+    Granted,
+    /// Only an administrator of the Director may cancel tasks: it goes on to its own end.
+    Refused,
 }
 
 /// How far an operation is.

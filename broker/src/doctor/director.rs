@@ -236,13 +236,28 @@ fn rights(
     let scopes = granted.token.scopes();
     let has = match DirectorRights::of(scopes, &info.uuid) {
         DirectorRights::Everything(scope) => {
-            let text = format!("`{scope}` may do everything; `bosh.teams.TEAM.admin` is enough");
+            let text = format!(
+                "`{scope}` may do everything; `bosh.teams.TEAM.admin` is enough for all but cancelling tasks"
+            );
             chart.fine(Probe::Rights, None, text);
             return Some(());
         }
         DirectorRights::Teams(teams) => {
-            let text = format!("admin of the teams `{}`", teams.join("`, `"));
-            chart.fine(Probe::Rights, None, text);
+            let trouble = Trouble {
+                code: Code::DirectorRights,
+                key: Some(CLIENT_KEY),
+                tried: format!("the scopes of the token of {}", applicant.told()),
+                came: format!(
+                    "admin of the teams `{}`: may deploy, change and delete service instances, run errands and keep configs, but \
+                     not cancel tasks",
+                    teams.join("`, `")
+                ),
+                remedy: "nothing, if that is enough: what is cancelled ends after the step at work, and a deletion waits for the \
+                         creation that it cuts short. With `bosh.admin` tasks are cancelled at once, but it may do everything to \
+                         every deployment"
+                    .to_owned(),
+            };
+            chart.odd(Probe::Rights, None, trouble);
             return Some(());
         }
         DirectorRights::Reading => "may only look",

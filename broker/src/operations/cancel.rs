@@ -1,7 +1,10 @@
 //! The end of an operation that its operator has had enough of.
 
 use super::{LockTimeout, Operations, RequestContext};
-use crate::{bosh::CancelFault, ids::InstanceId};
+use crate::{
+    bosh::{CancelFault, Cancelled},
+    ids::InstanceId,
+};
 
 /// Why an operation goes on.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +23,7 @@ impl Operations {
         &self,
         request_context: RequestContext,
         instance: InstanceId,
-    ) -> Result<(), CancelError> {
+    ) -> Result<Cancelled, CancelError> {
         let _turn = self
             .locks
             .instance(&instance, request_context.deadline)

@@ -5,7 +5,7 @@ use on_demand_broker::{
     ids::InstanceId,
     management::{OperationStatus, OrphanDeployment},
 };
-use serde::de::IgnoredAny;
+use serde::Deserialize;
 
 use super::{BrokerApi, BrokerApiError, OperationData};
 
@@ -29,6 +29,12 @@ pub enum OrphanDeleted {
     Accepted(OperationData),
     /// It was gone.
     WasAbsent,
+}
+
+/// What the broker says when it cancels an operation.
+#[derive(Deserialize)]
+struct Cancelling {
+    description: Option<String>,
 }
 
 impl BrokerApi {
@@ -71,10 +77,14 @@ impl BrokerApi {
         self.get(&operation_of(instance), &[]).await
     }
 
-    /// Cancels what is in progress on an instance. It has ended some time after that.
-    pub async fn cancel_operation(&self, instance: &InstanceId) -> Result<(), BrokerApiError> {
-        let _: IgnoredAny = self.delete(&operation_of(instance), &[]).await?;
-        Ok(())
+    /// Cancels what is in progress on an instance. It has ended some time after that, or, as the answer says then, goes on for
+    /// a while.
+    pub async fn cancel_operation(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Option<String>, BrokerApiError> {
+        let answer: Cancelling = self.delete(&operation_of(instance), &[]).await?;
+        Ok(answer.description)
     }
 }
 

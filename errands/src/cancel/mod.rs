@@ -15,6 +15,7 @@ use crate::{
     ExitStatus, Surroundings,
     broker_api::{BrokerApi, Patience},
     command_line::{ConfigTexts, load},
+    talk::harmless,
 };
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
@@ -80,11 +81,14 @@ impl CancelOperation {
                 before.description
             );
         }
-        broker
+        let remark = broker
             .cancel_operation(instance)
             .await
             .with_context(failed)?;
         talk.say(format_args!("cancelling: {}", before.description));
+        if let Some(remark) = remark {
+            talk.say(format_args!("{}", harmless(&remark)));
+        }
         if self.no_wait {
             return Ok(ExitStatus::Success);
         }

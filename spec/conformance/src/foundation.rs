@@ -136,6 +136,11 @@ impl Foundation {
         Self::setup().start().await
     }
 
+    /// The same with a broker that may cancel tasks.
+    pub async fn start_with_director_admin() -> Self {
+        Self::setup().with_director_admin().start().await
+    }
+
     /// A foundation of which something is different.
     pub fn setup() -> FoundationSetup {
         let settings = yaml::from_str(&Self::manifest("foundation.yml"))
@@ -396,6 +401,14 @@ impl FoundationSetup {
         let (section, key) = pointer.rsplit_once('/').expect("a pointer has slashes");
         let section = self.settings.pointer_mut(section);
         section.expect("`foundation.yml` has this section")[key] = value.into();
+        self
+    }
+
+    /// With a broker that is an administrator of the Director, and not of its team alone: it may cancel tasks.
+    #[must_use]
+    pub fn with_director_admin(mut self) -> Self {
+        let client = self.section_mut(Neighbour::Director.client());
+        client["authorities"] = serde_json::json!(["bosh.teams.odb.admin", "bosh.admin"]);
         self
     }
 

@@ -14,10 +14,13 @@ use crate::{
         incoming::{self, WithContext},
         refusal::Refusal,
     },
-    bosh::CancelFault,
+    bosh::{CancelFault, Cancelled},
     code::Code,
     operations::CancelError,
 };
+
+const REFUSED: &str = "The Director did not allow the broker to cancel the task, which takes `bosh.admin`. The operation ends after this \
+                       step; should the step hang, cancel its task as an administrator of the Director: bosh cancel-task.";
 
 /// Tells how the latest operation on an instance is doing.
 pub(super) async fn review(
@@ -70,7 +73,10 @@ pub(super) async fn cancel(
         asked: None,
     };
     match app.lifecycle.finish(work).await {
-        Ok(Ok(())) => Ok(HttpResponse::Accepted().json(json!({}))),
+        Ok(Ok(Cancelled::AsSoonAsPossible)) => Ok(HttpResponse::Accepted().json(json!({}))),
+        Ok(Ok(Cancelled::AfterThisStep)) => {
+            Ok(HttpResponse::Accepted().json(json!({ "description": REFUSED })))
+        }
         Ok(Err(error)) => Err(refuse(error, &asking)),
         Err(cut) => Err(asking.cut(cut)),
     }

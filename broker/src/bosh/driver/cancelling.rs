@@ -1,13 +1,44 @@
 //! An operation that an operator has cancelled: what runs of it is ended, and nothing more of it is begun. What has come to
 //! its end before anybody noticed stays, so that an operation of which nothing was left to do has succeeded.
 
+use std::time::Duration;
+
 use odb_platform::{
-    director::{Cancellation, DirectorError, TaskId},
+    director::{Cancellation, DirectorError, TaskId, TaskState},
     http::StatusCode,
 };
+use tokio::time::Instant;
 
 use super::{Driver, obstacle::Obstacle};
-use crate::{code::Code, telemetry::Chain};
+use crate::{bosh::operation::Plea, code::Code, config::Timings, telemetry::Chain};
+
+/// When the Director is asked again to cancel a task: it may say yes and forget it. The pauses grow.
+pub(super) struct Repeats {
+    next: Instant,
+    pause: Duration,
+    longest: Duration,
+}
+
+impl Repeats {
+    fn new(timings: &Timings) -> Self {
+        Self {
+            next: Instant::now() + timings.longest_look,
+            pause: timings.longest_look,
+            longest: timings.longest_retry,
+        }
+    }
+
+    /// It is time to ask again a task in this state. One that says that it is being cancelled needs no reminder.
+    fn are_due(&mut self, state: &TaskState, now: Instant) -> bool {
+        let is_forgotten = matches!(state, TaskState::Queued | TaskState::Processing);
+        if now < self.next || !is_forgotten {
+            return false;
+        }
+        self.pause = (self.pause * 2).min(self.longest);
+        self.next = now + self.pause;
+        true
+    }
+}
 
 impl Driver {
     /// An operator has cancelled the operation.
@@ -16,7 +47,7 @@ impl Driver {
     }
 
     /// Cancels a task and waits for its end. It may end well before it notices, and one whose worker has died ends when the
-    /// Director has given that up.
+    /// Director has given that up. One that the Director does not let us cancel goes on to its own end.
     pub(super) async fn cancel(&mut self, task: TaskId, stage: usize) -> Result<(), Obstacle> {
         self.tell(stage);
         let director = &self.neighbours.director;
@@ -24,22 +55,79 @@ impl Driver {
         match self.inquirer.insist("cancel a task", cancel).await {
             Ok(Cancellation::Requested) => {
                 tracing::info!(bosh.task.id = task.number(), "the task is being cancelled");
+                self.note_plea(Plea::Granted);
             }
-            Ok(Cancellation::TooLate) => {}
+            Ok(Cancellation::TooLate) => self.note_plea(Plea::Granted),
             // Dropped in between: the next look does not show it.
             Err(DirectorError::Refused {
                 status: StatusCode::NOT_FOUND,
                 ..
             }) => return Ok(()),
             // It goes on: to say that it had ended would be wrong.
-            Err(error @ DirectorError::NotAllowed { .. }) => tracing::error!(
-                code = %Code::Director,
-                bosh.task.id = task.number(),
-                error = %Chain(&error),
-                "the Director does not let us cancel the task; waiting for its end"
-            ),
+            Err(error @ DirectorError::NotAllowed { .. }) => {
+                tracing::error!(
+                    code = %Code::Director,
+                    bosh.task.id = task.number(),
+                    error = %Chain(&error),
+                    "the Director does not let us cancel the task; waiting for its end"
+                );
+                self.note_plea(Plea::Refused);
+            }
             Err(error) => return Err(error.into()),
         }
-        Ok(self.follow(task, stage).await?)
+        self.repeats =
+            (self.plea() == Some(Plea::Granted)).then(|| Repeats::new(&self.neighbours.timings));
+        let followed = self.follow(task, stage).await;
+        self.repeats = None;
+        Ok(followed?)
+    }
+
+    /// Cancels the task again that is followed, should the Director have forgotten that it was cancelled. Nothing hangs on
+    /// the answer: the next look tells.
+    pub(super) async fn cancel_again(&mut self, task: TaskId, state: &TaskState) {
+        let repeats = self.repeats.as_mut();
+        if !repeats.is_some_and(|repeats| repeats.are_due(state, Instant::now())) {
+            return;
+        }
+        tracing::warn!(
+            code = %Code::Cancelled,
+            bosh.task.id = task.number(),
+            "the task goes on although it was cancelled; cancelling it again"
+        );
+        if let Err(error) = self.neighbours.director.cancel(&self.call(), task).await {
+            tracing::warn!(code = %Code::Director, bosh.task.id = task.number(), error = %Chain(&error), "could not cancel the task again");
+        }
+    }
+
+    /// What the Director has answered.
+    pub(super) fn plea(&self) -> Option<Plea> {
+        self.snapshot.borrow().plea
+    }
+
+    fn note_plea(&self, plea: Plea) {
+        self.snapshot
+            .send_modify(|snapshot| snapshot.plea = Some(plea));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_cancelled_again_at_growing_intervals_as_long_as_it_does_not_say_that_it_is() {
+        let timings = Timings::default();
+        let mut repeats = Repeats::new(&timings);
+        let start = repeats.next - timings.longest_look;
+        let mut due = |seconds, state| {
+            let now = start + Duration::from_secs(seconds);
+            repeats.are_due(&state, now)
+        };
+
+        assert!(!due(6, TaskState::Cancelling));
+        let times: Vec<u64> = (1..120)
+            .filter(|second| due(*second, TaskState::Processing))
+            .collect();
+        assert_eq!(times, [5, 15, 35, 65, 95]);
     }
 }

@@ -1,6 +1,8 @@
 //! The operator has enough of an operation: what runs is ended, nothing more is begun, whatever becomes of the broker.
 
-use odb_conformance::{Broker, Foundation, Order, Platform, eventually, new_id};
+use odb_conformance::{
+    Broker, Errand, ErrandConfiguration, Foundation, Order, Platform, eventually, new_id,
+};
 use serde_json::{Value, json};
 
 use crate::{PATIENCE, history_of_an_order};
@@ -78,7 +80,7 @@ async fn restart(broker: &mut Broker) {
 
 #[tokio::test]
 async fn an_update_that_hangs_is_cancelled_and_the_instance_can_be_updated_again() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
     let instance = an_instance(platform).await;
@@ -110,7 +112,7 @@ async fn an_update_that_hangs_is_cancelled_and_the_instance_can_be_updated_again
 
 #[tokio::test]
 async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
@@ -146,7 +148,7 @@ async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
 
 #[tokio::test]
 async fn a_lifecycle_errand_that_hangs_is_cancelled_and_the_deletion_does_not_follow() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
     let instance = an_instance(platform).await;
@@ -174,7 +176,7 @@ async fn a_lifecycle_errand_that_hangs_is_cancelled_and_the_deletion_does_not_fo
 
 #[tokio::test]
 async fn a_killed_broker_does_not_go_on_with_what_was_cancelled() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     hold(&foundation, "Updating instance").await;
@@ -203,7 +205,7 @@ async fn a_killed_broker_does_not_go_on_with_what_was_cancelled() {
 
 #[tokio::test]
 async fn what_an_earlier_process_began_can_be_cancelled() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let platform = broker.platform().clone();
     let instance = an_instance(&platform).await;
@@ -221,7 +223,7 @@ async fn what_an_earlier_process_began_can_be_cancelled() {
 
 #[tokio::test]
 async fn a_task_that_waits_for_a_worker_is_cancelled() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
     let instance = an_instance(platform).await;
@@ -242,7 +244,11 @@ async fn a_task_that_waits_for_a_worker_is_cancelled() {
 
 #[tokio::test]
 async fn a_task_whose_worker_has_died_is_over_when_the_director_gives_it_up() {
-    let foundation = Foundation::setup().with_impatient_workers().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .with_impatient_workers()
+        .start()
+        .await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
     let instance = an_instance(platform).await;
@@ -264,7 +270,7 @@ async fn a_task_whose_worker_has_died_is_over_when_the_director_gives_it_up() {
 
 #[tokio::test]
 async fn where_nothing_can_be_remembered_this_process_cancels_its_own() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation
         .broker()
         .with("/broker/disable_bosh_configs", true.into());
@@ -294,7 +300,7 @@ async fn where_nothing_can_be_remembered_this_process_cancels_its_own() {
 
 #[tokio::test]
 async fn what_is_being_removed_is_removed_and_what_rests_is_not_cancelled() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
     platform.cancel(&new_id()).await.expect_status(404);
@@ -325,6 +331,63 @@ async fn what_is_being_removed_is_removed_and_what_rests_is_not_cancelled() {
     assert_eq!(ended.state, "succeeded", "{ended:?}");
 }
 
+#[tokio::test]
+async fn where_the_director_does_not_let_a_team_cancel_the_operation_ends_after_its_step() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    hold(&foundation, "Updating instance").await;
+    let token = platform
+        .provision(&instance, &Order::small())
+        .await
+        .accepted();
+    task_is_held(&foundation, "create deployment").await;
+
+    for _ in 0..2 {
+        let told = platform.cancel(&instance).await;
+        let text = told.expect_status(202).description();
+        assert!(text.contains("did not allow"), "{text}");
+        assert!(text.contains("ends after this step"), "{text}");
+    }
+
+    let configuration = ErrandConfiguration::of(&foundation, &broker);
+    let errand = Errand::new(&foundation, "cancel-operation").configured(&configuration);
+    let run = errand.with(&["--instance", &instance, "--no-wait"]);
+    let run = run.start().ended().await;
+    assert!(run.talk.contains("did not allow"), "{}", run.talk);
+    let poll = platform.last_operation(&instance, &token).await;
+    assert!(poll.description().contains("did not allow"), "{poll:?}");
+    foundation.control().clear_faults().await;
+    expect_cancelled(platform, &instance, &token).await;
+    let history = foundation.director().history().await;
+    assert_eq!(history, ["create deployment: done"], "no errand follows");
+}
+
+#[tokio::test]
+async fn a_cancellation_that_the_director_forgets_is_repeated() {
+    let foundation = Foundation::start_with_director_admin().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    let instance = an_instance(platform).await;
+    hold(&foundation, "Updating instance").await;
+    let lost = json!({
+        "server": "director",
+        "requests": { "method": "DELETE", "path": "/task/*" },
+        "times": 1,
+        "effect": { "kind": "answer", "status": 204 },
+    });
+    let lost = foundation.control().set_fault(&lost).await;
+    let token = platform.update(&instance, &change()).await.accepted();
+    task_is_held(&foundation, "create deployment").await;
+
+    platform.cancel(&instance).await.expect_status(202);
+
+    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
+    assert!(foundation.control().fault(lost.id).await.has_struck());
+    foundation.control().clear_faults().await;
+    expect_cancelled(platform, &instance, &token).await;
+}
+
 /// What is counted of the updates that have ended, by outcome and name of the metric.
 async fn expect_ended(broker: &Broker, outcome: &str) {
     let text = broker.metrics().await.text;
@@ -349,7 +412,7 @@ async fn expect_ended(broker: &Broker, outcome: &str) {
 
 #[tokio::test]
 async fn what_was_cancelled_is_counted_as_such_with_the_time_that_it_took() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
     let instance = an_instance(platform).await;
@@ -367,7 +430,7 @@ async fn what_was_cancelled_is_counted_as_such_with_the_time_that_it_took() {
 
 #[tokio::test]
 async fn what_ends_while_it_is_being_cancelled_is_counted_once() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, control) = (broker.platform(), foundation.control());
     let instance = an_instance(platform).await;

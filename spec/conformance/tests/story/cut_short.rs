@@ -7,7 +7,7 @@ use crate::PATIENCE;
 
 #[tokio::test]
 async fn a_creation_is_stopped_by_a_deletion() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
     hold_the_deployment(&foundation.control(), &instance).await;
@@ -36,7 +36,7 @@ async fn a_creation_is_stopped_by_a_deletion() {
 
 #[tokio::test]
 async fn a_creation_is_stopped_between_its_tasks_and_what_was_deployed_is_cleaned_first() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
     let control = foundation.control();
@@ -77,7 +77,7 @@ async fn a_creation_is_stopped_between_its_tasks_and_what_was_deployed_is_cleane
 
 #[tokio::test]
 async fn a_creation_that_completes_before_it_can_be_cancelled_is_deleted_all_the_same() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
     let control = foundation.control();
@@ -119,7 +119,7 @@ async fn a_creation_that_completes_before_it_can_be_cancelled_is_deleted_all_the
 
 #[tokio::test]
 async fn a_killed_broker_goes_on_with_the_deletion_and_not_with_the_creation() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     hold_the_deployment(&foundation.control(), &instance).await;
@@ -141,7 +141,7 @@ async fn a_killed_broker_goes_on_with_the_deletion_and_not_with_the_creation() {
 
 #[tokio::test]
 async fn a_creation_is_stopped_where_nothing_can_be_remembered() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation.broker();
     let configuration = configuration.with("/broker/disable_bosh_configs", true.into());
     let broker = configuration.start().await;
@@ -155,6 +155,29 @@ async fn a_creation_is_stopped_where_nothing_can_be_remembered() {
     expect_gone(&foundation, platform, &instance, &deletion).await;
     let history = foundation.director().history().await;
     assert_eq!(history, cancelled_and_deleted(&instance));
+}
+
+#[tokio::test]
+async fn a_creation_that_a_team_may_not_cancel_ends_and_is_deleted_then() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    hold_the_deployment(&foundation.control(), &instance).await;
+    begin(&foundation, platform, &instance).await;
+
+    let deletion = platform.deprovision(&instance).await.accepted();
+    eventually("the refusal is told", PATIENCE, async || {
+        let poll = platform.last_operation(&instance, &deletion).await;
+        let told = poll.description();
+        told.contains("did not allow").then_some(()).ok_or(told)
+    })
+    .await;
+    foundation.control().clear_faults().await;
+
+    expect_gone(&foundation, platform, &instance, &deletion).await;
+    let mut history = vec!["create deployment: done".to_owned()];
+    history.extend(crate::history_of_a_deletion(&instance));
+    assert_eq!(foundation.director().history().await, history);
 }
 
 async fn hold_the_deployment(control: &Control, instance: &str) {

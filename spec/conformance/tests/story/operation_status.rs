@@ -55,7 +55,7 @@ async fn status_at(platform: &Platform, instance: &str, heading: &str) -> Value 
 
 #[tokio::test]
 async fn an_operator_sees_stages_tasks_and_steps_and_nobody_upstream_is_asked() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
@@ -122,7 +122,7 @@ async fn an_operator_sees_stages_tasks_and_steps_and_nobody_upstream_is_asked() 
 
 #[tokio::test]
 async fn what_has_ended_is_told_by_the_next_process_too_with_its_cause() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     platform
@@ -160,7 +160,7 @@ async fn what_has_ended_is_told_by_the_next_process_too_with_its_cause() {
 
 #[tokio::test]
 async fn an_operation_is_shown_on_by_the_process_that_picks_it_up() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     platform
@@ -194,7 +194,7 @@ async fn an_operation_is_shown_on_by_the_process_that_picks_it_up() {
 
 #[tokio::test]
 async fn where_nobody_remembers_the_directors_tasks_have_to_do() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation
         .broker()
         .with("/broker/disable_bosh_configs", true.into());
@@ -229,7 +229,7 @@ fn errand(foundation: &Foundation, broker: &Broker, instance: &str, flags: &[&st
 
 #[tokio::test]
 async fn whoever_follows_an_operation_reads_each_step_until_it_has_succeeded() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
@@ -263,7 +263,7 @@ async fn whoever_follows_an_operation_reads_each_step_until_it_has_succeeded() {
 
 #[tokio::test]
 async fn an_operation_that_has_failed_is_shown_with_its_cause_and_a_status_of_failure() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
     foundation
@@ -296,7 +296,7 @@ async fn an_operation_that_has_failed_is_shown_with_its_cause_and_a_status_of_fa
 
 #[tokio::test]
 async fn a_deletion_is_followed_until_the_instance_is_gone_past_a_restart_of_the_broker() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     platform
@@ -332,7 +332,11 @@ async fn asked_again(broker: &StandIn) {
 
 #[tokio::test]
 async fn a_router_that_does_not_know_the_broker_tells_of_no_end() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let instance = new_id();
     let status = |state: &str| {
         let status = json!({

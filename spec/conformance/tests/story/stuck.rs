@@ -34,7 +34,7 @@ async fn a_creation_that_hangs_is_cancelled_by_the_operator_and_deleted_by_its_u
         json!({ "place": "queue" }),
         json!({ "place": "step", "stage": "Creating missing vms" }),
     ] {
-        let stage = Stage::set(Foundation::setup()).await;
+        let stage = Stage::set(Foundation::setup().with_director_admin()).await;
         stage
             .set_task_fault(&place, &json!({ "kind": "hold" }))
             .await;
@@ -55,7 +55,12 @@ async fn a_creation_that_hangs_is_cancelled_by_the_operator_and_deleted_by_its_u
 
 #[tokio::test]
 async fn a_creation_whose_worker_has_died_fails_and_is_deleted_by_its_user() {
-    let stage = Stage::set(Foundation::setup().with_impatient_workers()).await;
+    let stage = Stage::set(
+        Foundation::setup()
+            .with_director_admin()
+            .with_impatient_workers(),
+    )
+    .await;
     let place = json!({ "place": "step", "stage": "Creating missing vms" });
     stage
         .set_task_fault(&place, &json!({ "kind": "kill_worker" }))
@@ -87,7 +92,7 @@ async fn a_deletion_that_failed_once_is_repeated_by_its_user() {
 
 #[tokio::test]
 async fn a_deletion_that_an_errand_always_fails_is_forced_by_the_operator() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let errands = json!({ "pre_delete": [{ "name": "no-such-errand" }] });
     let broker = foundation
         .broker()
@@ -106,7 +111,7 @@ async fn a_deletion_that_an_errand_always_fails_is_forced_by_the_operator() {
 
 #[tokio::test]
 async fn a_deletion_that_a_dead_agent_fails_is_forced_by_the_operator() {
-    let stage = Stage::set(Foundation::setup()).await;
+    let stage = Stage::set(Foundation::setup().with_director_admin()).await;
     stage.create().await;
     let (control, director) = (stage.foundation.control(), stage.foundation.director());
     let vms = director.vms(&stage.deployment().await).await;
@@ -121,7 +126,7 @@ async fn a_deletion_that_a_dead_agent_fails_is_forced_by_the_operator() {
 
 #[tokio::test]
 async fn a_deletion_that_hangs_is_cancelled_by_the_operator_and_repeated_by_its_user() {
-    let stage = Stage::set(Foundation::setup()).await;
+    let stage = Stage::set(Foundation::setup().with_director_admin()).await;
     stage.create().await;
     let place = json!({ "place": "step", "stage": "Running errand" });
     stage
@@ -139,7 +144,7 @@ async fn a_deletion_that_hangs_is_cancelled_by_the_operator_and_repeated_by_its_
 
 #[tokio::test]
 async fn an_update_or_an_upgrade_that_failed_in_the_middle_is_repeated() {
-    let stage = Stage::set(Foundation::setup()).await;
+    let stage = Stage::set(Foundation::setup().with_director_admin()).await;
     stage.create().await;
     stage.fail("Updating instance").await;
     let change = [
@@ -189,7 +194,7 @@ async fn an_instance_whose_deployment_is_gone_is_told_apart_and_deleted_by_its_u
 
 #[tokio::test]
 async fn a_service_key_of_a_deployment_that_is_gone_is_deleted_by_its_user() {
-    let stage = Stage::set(Foundation::setup()).await;
+    let stage = Stage::set(Foundation::setup().with_director_admin()).await;
     stage.create().await;
     let key = [CACHE, "key", "--wait"];
     let create = [&["create-service-key"][..], &key].concat();
@@ -224,7 +229,7 @@ async fn a_deployment_that_the_platform_has_forgotten_is_deleted_by_the_operator
 #[tokio::test]
 async fn a_hanging_creation_that_the_platform_has_forgotten_is_cancelled_and_deleted_by_the_operator()
  {
-    let stage = Stage::set(Foundation::setup()).await;
+    let stage = Stage::set(Foundation::setup().with_director_admin()).await;
     let place = json!({ "place": "step", "stage": "Creating missing vms" });
     stage
         .set_task_fault(&place, &json!({ "kind": "hold" }))
@@ -248,7 +253,12 @@ async fn a_hanging_creation_that_the_platform_has_forgotten_is_cancelled_and_del
 /// Director by hand.
 #[tokio::test]
 async fn creations_that_failed_by_the_hundred_are_deleted_with_one_command() {
-    let stage = Stage::set(Foundation::setup().without_processes()).await;
+    let stage = Stage::set(
+        Foundation::setup()
+            .with_director_admin()
+            .without_processes(),
+    )
+    .await;
     let director = stage.foundation.director();
     stage.foundation.control().seed_fleet(200, 7).await;
     let before = stage.instances_by_state().await;
@@ -290,8 +300,10 @@ struct Stage {
 /// Version 3 of the Cloud Controller's API, and 2.
 fn both_eras() -> [FoundationSetup; 2] {
     [
-        Foundation::setup(),
-        Foundation::setup().with_old_cloud_controller(),
+        Foundation::setup().with_director_admin(),
+        Foundation::setup()
+            .with_director_admin()
+            .with_old_cloud_controller(),
     ]
 }
 

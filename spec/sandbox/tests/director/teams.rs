@@ -75,6 +75,23 @@ async fn a_team_has_its_own_deployments_and_tasks_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_cancels_no_task_not_even_its_own() {
+    let foundation = Foundation::without_processes();
+    let team = foundation.client(&["bosh.teams.odb.admin"]);
+    let own = team.deployed(&redis("t6")).await;
+
+    missing_scope(&team.delete(&format!("/task/{own}")).await, &["admin"]);
+    missing_scope(&team.delete("/task/4711").await, &["admin"]);
+    let all = json!({ "states": ["processing"] });
+    missing_scope(&team.post_json("/tasks/cancel", &all).await, &["admin"]);
+
+    let admin = foundation.admin();
+    let too_late = admin.delete(&format!("/task/{own}")).await;
+    assert_eq!(too_late.status, StatusCode::BAD_REQUEST);
+    assert_eq!(admin.post_json("/tasks/cancel", &all).await.status, 204);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deployment_belongs_to_all_teams_of_who_deployed_it_first() {
     let foundation = Foundation::without_processes();
     let both = foundation.client(&["bosh.teams.blue.admin", "bosh.teams.red.admin"]);

@@ -38,7 +38,11 @@ async fn all_jobs_of_three_manifests_are_rendered_and_the_broker_of_each_comes_u
     for (plan, [service, first, second]) in plans {
         site.apply(&plan);
         // The Go user has an adapter of his own, which is not here.
-        let adapter = if service == "lumen-cache" { "off" } else { "on" };
+        let adapter = if service == "lumen-cache" {
+            "off"
+        } else {
+            "on"
+        };
         let check = Command::new(
             site.vm
                 .root()

@@ -188,7 +188,11 @@ async fn run_all(foundation: &Foundation, cases: Vec<Case>) {
 
 #[tokio::test]
 async fn a_neighbour_that_cannot_be_spoken_to_is_named_with_the_key_to_look_at() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let silent = StandIn::silent().await;
     let silent_tls = format!("https://127.0.0.1:{}", silent.port());
     let hello = StandIn::answering(200, "hello").await;
@@ -258,7 +262,11 @@ async fn a_neighbour_that_cannot_be_spoken_to_is_named_with_the_key_to_look_at()
 
 #[tokio::test]
 async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_authority() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let other = another_authority();
     let mut cases = vec![
         Case::of("another authority for the Director")
@@ -308,7 +316,11 @@ async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_aut
 
 #[tokio::test]
 async fn credentials_that_nobody_knows_are_told_with_the_uaa_that_was_asked() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let at = |url: &str| {
         format!(
             "`{}`",
@@ -368,7 +380,11 @@ async fn credentials_that_nobody_knows_are_told_with_the_uaa_that_was_asked() {
 
 #[tokio::test]
 async fn what_is_too_old_or_of_another_time_or_not_fit_is_told() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let info = foundation.director().info().await;
     let with = |key: &str, value: Value| {
         let mut info = info.clone();
@@ -433,7 +449,11 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_told() {
 
 #[tokio::test]
 async fn when_all_neighbours_agree_on_another_time_it_is_this_machines_clock() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let control = foundation.control();
     let date = "Thu, 01 Jan 2026 00:00:00 GMT";
     let director = foundation.director().info().await;
@@ -468,7 +488,11 @@ async fn when_all_neighbours_agree_on_another_time_it_is_this_machines_clock() {
 
 #[tokio::test]
 async fn a_service_instances_api_that_does_not_know_us_is_told() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let api = StandIn::answering(401, r#"{"description":"who are you?"}"#).await;
     let with = |url: &str| foundation.broker().with_instances_api(url).without_quotas();
 
@@ -500,7 +524,11 @@ async fn a_service_instances_api_that_does_not_know_us_is_told() {
 
 #[tokio::test]
 async fn a_plan_in_use_that_is_gone_is_told_with_its_instances() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let broker = foundation.broker().start().await;
     let cf = foundation.cf();
     cf.register(&broker).await;

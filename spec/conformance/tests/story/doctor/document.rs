@@ -55,7 +55,11 @@ async fn printed(configuration: BrokerConfiguration<'_>, foundation: &Foundation
 
 #[tokio::test]
 async fn the_guide_shows_what_is_printed() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
 
     let healthy = printed(everything(&foundation), &foundation).await;
     assert_eq!(

@@ -38,7 +38,11 @@ const LOOKED_AT: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn where_all_is_well_every_row_has_a_tick_and_nothing_has_been_changed() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let secrets = foundation.secrets().await;
     let before = foundation.control().broker_calls(0).await;
     assert!(before.is_empty(), "{before:?}");
@@ -100,7 +104,11 @@ async fn where_all_is_well_every_row_has_a_tick_and_nothing_has_been_changed() {
 
 #[tokio::test]
 async fn a_broker_that_serves_and_its_doctor_are_in_nobodys_way() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let broker = everything(&foundation).start().await;
 
     let ran = examined(everything(&foundation)).await;
@@ -112,6 +120,7 @@ async fn a_broker_that_serves_and_its_doctor_are_in_nobodys_way() {
 #[tokio::test]
 async fn what_is_not_configured_is_not_asked_and_the_reason_is_told() {
     let foundation = Foundation::setup()
+        .with_director_admin()
         .with_director_user("operator", "pAss-of-the-Director")
         .without_processes()
         .start()
@@ -156,7 +165,11 @@ async fn what_is_not_configured_is_not_asked_and_the_reason_is_told() {
 
 #[tokio::test]
 async fn behind_a_proxy_names_are_not_looked_up_here() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let configuration = foundation
         .broker()
         .with("/bosh/url", "https://director.invalid".into());
@@ -193,7 +206,11 @@ async fn behind_a_proxy_names_are_not_looked_up_here() {
 
 #[tokio::test]
 async fn faults_of_the_file_are_told_and_whoever_can_be_asked_is_asked_all_the_same() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let configuration = foundation
         .broker()
         .with("/broker/port", 70000.into())
@@ -234,7 +251,11 @@ async fn faults_of_the_file_are_told_and_whoever_can_be_asked_is_asked_all_the_s
 
 #[tokio::test]
 async fn a_broken_root_is_told_once_and_nobody_is_asked_who_would_be_believed_by_it() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let broken = || {
         everything(&foundation)
             .with("/bosh/root_ca_cert", "no certificate".into())
@@ -266,7 +287,11 @@ async fn a_broken_root_is_told_once_and_nobody_is_asked_who_would_be_believed_by
 
 #[tokio::test]
 async fn who_interrupts_the_doctor_is_obeyed_at_once() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     let control = foundation.control();
     let wanted = json!({ "server": "director", "effect": { "kind": "hold" } });
     let held = control.set_fault(&wanted).await;
@@ -292,7 +317,11 @@ async fn who_interrupts_the_doctor_is_obeyed_at_once() {
 
 #[tokio::test]
 async fn a_file_that_is_not_there_is_a_fault_and_a_strange_command_line_another_status() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::setup()
+        .with_director_admin()
+        .without_processes()
+        .start()
+        .await;
     for (arguments, status) in [
         (&["doctor", "--config", "/nowhere/broker.yml"][..], 1),
         (&["doctor"], 2),

@@ -12,7 +12,7 @@ use crate::{PATIENCE, history_of_an_order};
 
 #[tokio::test]
 async fn a_client_that_cannot_be_deleted_yet_is_not_forgotten() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let (control, instance) = (foundation.control(), new_id());
@@ -47,7 +47,7 @@ async fn a_client_that_cannot_be_deleted_yet_is_not_forgotten() {
 
 #[tokio::test]
 async fn a_silent_uaa_keeps_nothing_else_where_clients_are_not_defined() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut former = defined(&foundation, WITH_DASHBOARD).start().await;
     let (control, instance) = (foundation.control(), new_id());
     former
@@ -89,7 +89,7 @@ async fn a_silent_uaa_keeps_nothing_else_where_clients_are_not_defined() {
 
 #[tokio::test]
 async fn an_order_that_fails_on_the_way_leaves_no_client() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, BREAKABLE).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let (control, before) = (foundation.control(), clients.ids().await);
@@ -130,7 +130,7 @@ async fn an_order_that_fails_on_the_way_leaves_no_client() {
 
 #[tokio::test]
 async fn an_update_that_fails_on_the_way_leaves_the_client_as_it_was() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut former = defined(&foundation, BREAKABLE).start().await;
     let (clients, instance) = (foundation.uaa_clients(), new_id());
     former
@@ -164,7 +164,7 @@ async fn an_update_that_fails_on_the_way_leaves_the_client_as_it_was() {
 
 #[tokio::test]
 async fn a_submission_that_never_arrived_takes_the_client_back_when_that_is_known() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD)
         .with("/broker/timings", json!({ "lost_answer_in_seconds": 1 }))
         .start()
@@ -193,7 +193,7 @@ async fn a_submission_that_never_arrived_takes_the_client_back_when_that_is_know
 
 #[tokio::test]
 async fn an_update_that_never_arrived_leaves_the_client_as_it_was() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut former = defined(&foundation, WITH_DASHBOARD).start().await;
     let (clients, instance) = (foundation.uaa_clients(), new_id());
     former
@@ -222,7 +222,7 @@ async fn an_update_that_never_arrived_leaves_the_client_as_it_was() {
 
 #[tokio::test]
 async fn an_update_that_is_cancelled_before_it_arrived_leaves_client_and_memory_as_they_were() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut former = defined(&foundation, WITH_DASHBOARD).start().await;
     let (clients, director, instance) = (foundation.uaa_clients(), foundation.director(), new_id());
     former
@@ -267,7 +267,7 @@ async fn an_update_that_is_cancelled_before_it_arrived_leaves_client_and_memory_
 
 #[tokio::test]
 async fn a_lost_answer_of_the_uaa_costs_nothing() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let control = foundation.control();
@@ -297,7 +297,7 @@ async fn a_lost_answer_of_the_uaa_costs_nothing() {
 
 #[tokio::test]
 async fn a_client_that_is_made_when_nobody_waits_any_more_is_removed() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD)
         .with_request_budget(2)
         .start()
@@ -318,7 +318,7 @@ async fn a_client_that_is_made_when_nobody_waits_any_more_is_removed() {
 
 #[tokio::test]
 async fn a_client_that_may_still_arrive_is_looked_for_although_the_next_attempt_is_refused() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, control) = (broker.platform(), foundation.control());
     let instance = new_id();
@@ -351,7 +351,7 @@ async fn a_client_that_may_still_arrive_is_looked_for_although_the_next_attempt_
 
 #[tokio::test]
 async fn a_broker_that_was_killed_leaves_no_client_and_no_secret_that_nobody_knows() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform().clone(), foundation.uaa_clients());
     let (repeated, given_up) = (new_id(), new_id());
@@ -374,7 +374,7 @@ async fn a_broker_that_was_killed_leaves_no_client_and_no_secret_that_nobody_kno
 
 #[tokio::test]
 async fn a_client_whose_update_has_failed_gets_another_secret_that_arrives() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut former = foundation
         .broker()
         .with_adapter(&foundation.adapters().script(WITH_DASHBOARD))
@@ -417,7 +417,7 @@ async fn a_client_whose_update_has_failed_gets_another_secret_that_arrives() {
 
 #[tokio::test]
 async fn a_client_that_is_in_use_survives_an_end_that_the_uaa_was_not_told() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, BREAKABLE).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let (control, instance) = (foundation.control(), new_id());
@@ -448,7 +448,7 @@ async fn a_client_that_is_in_use_survives_an_end_that_the_uaa_was_not_told() {
 
 #[tokio::test]
 async fn a_secret_that_may_be_in_use_works_until_another_one_has_arrived() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let mut former = foundation
         .broker()
         .with_adapter(&foundation.adapters().script(NOTING))
@@ -496,6 +496,7 @@ async fn a_secret_that_may_be_in_use_works_until_another_one_has_arrived() {
 async fn who_may_not_change_secrets_replaces_a_client_only_when_the_adapter_has_agreed() {
     let rights = ["cloud_controller.admin", "clients.read", "clients.write"];
     let foundation = Foundation::setup()
+        .with_director_admin()
         .with_broker_rights(&rights)
         .start()
         .await;
@@ -539,7 +540,7 @@ async fn who_may_not_change_secrets_replaces_a_client_only_when_the_adapter_has_
 
 #[tokio::test]
 async fn a_failing_errand_does_not_cast_doubt_on_a_secret_that_is_deployed() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, NOTING).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let (control, instance) = (foundation.control(), new_id());
@@ -561,7 +562,7 @@ async fn a_failing_errand_does_not_cast_doubt_on_a_secret_that_is_deployed() {
 
 #[tokio::test]
 async fn a_client_of_somebody_else_is_neither_taken_nor_deleted() {
-    let foundation = Foundation::start().await;
+    let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let instance = "somebody-else";

@@ -172,7 +172,7 @@ impl Caller {
         self.granted(self.reads_of(&task.teams), Self::read_scopes)
     }
 
-    /// Cancelling a task, and reading its log.
+    /// Reading a task's log.
     pub(super) fn may_change_task(&self, task: &Task) -> Result<(), Refusal> {
         let owns = task.teams.iter().any(|team| self.teams.contains(team));
         self.granted(self.is_admin() || owns, Self::admin_scopes)

@@ -228,17 +228,13 @@ impl Tasks {
         Ok(())
     }
 
-    /// Asks all tasks that are selected to end, of which the caller may end those that pass `may_cancel`.
-    pub(in crate::director) fn cancel_all(
-        &self,
-        selector: &CancelSelector,
-        may_cancel: impl Fn(&Task) -> bool,
-    ) {
+    /// Asks all tasks that are selected to end.
+    pub(in crate::director) fn cancel_all(&self, selector: &CancelSelector) {
         let selected: Vec<TaskId> = {
             let table = self.lock();
             let tasks = table.records.values().map(|record| &record.task);
             tasks
-                .filter(|task| selector.selects(task) && may_cancel(task))
+                .filter(|task| selector.selects(task))
                 .map(|task| task.id)
                 .collect()
         };
