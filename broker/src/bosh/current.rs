@@ -5,8 +5,8 @@ use odb_platform::{director::Deployment, http::Call};
 use secrecy::ExposeSecret;
 
 use super::{
-    Fault, Instances, OperationKind, Order, Started, StoredMarker, configs::CurrentConfigs,
-    deployment, in_flight::InFlight, unfinished,
+    Fault, Instances, OperationKind, Order, Outcome, Standing, Started, StoredMarker,
+    configs::CurrentConfigs, deployment, in_flight::InFlight, operation::SnapshotState, unfinished,
 };
 use crate::ids::{InstanceId, PlanId};
 
@@ -63,6 +63,28 @@ impl Instances {
         } else {
             Err(Fault::Busy)
         }
+    }
+
+    /// Whether the latest operation on the instance has succeeded, as far as anybody knows.
+    pub async fn is_as_ordered(&self, call: &Call, instance: &InstanceId) -> Result<bool, Fault> {
+        match self
+            .drivers
+            .known(instance)
+            .map(|known| known.snapshot.state)
+        {
+            Some(SnapshotState::Ended { outcome, .. }) => return Ok(outcome.is_success()),
+            Some(SnapshotState::InProgress(_)) => return Ok(false),
+            Some(SnapshotState::NeverSubmitted) | None => {}
+        }
+        let stored = self.neighbours.markers.read(call, instance).await?;
+        if let Some(stored) = stored
+            && !self.never_began(instance, &stored.marker)
+        {
+            let outcome = stored.marker.outcome.as_ref();
+            return Ok(outcome.is_some_and(Outcome::is_success));
+        }
+        let latest = self.guess(call, instance).await?;
+        Ok(matches!(latest, Standing::Ended { outcome, .. } if outcome.is_success()))
     }
 
     /// Looks at the instance before an operation of this kind.

@@ -1,6 +1,7 @@
 //! A service instance with other parameters, on another plan, or with what the operator offers today.
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_platform::http::Call;
 use serde_json::{Value, json};
 
 use super::{
@@ -118,7 +119,7 @@ impl Operations {
             version: request.maintenance_version.as_deref(),
             previous_version: request.previous.maintenance_version.as_deref(),
         };
-        match meaning_of_update(&self.offering, &question)? {
+        match self.meaning(&call, &request.instance, &question).await? {
             UpdateMeaning::Update { plan, movement } => {
                 let _place = match &self.counting {
                     Some(counting) if movement == PlanMovement::Moves => Some(
@@ -179,5 +180,27 @@ impl Operations {
                 Ok(Updated::NothingToDo)
             }
         }
+    }
+
+    /// What an update asks for. One that asks for nothing repairs an instance whose latest operation has not succeeded: else the
+    /// platform would show what was ordered, and have something else.
+    async fn meaning(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        question: &UpdateQuestion<'_>,
+    ) -> Result<UpdateMeaning, UpdateError> {
+        let meaning = meaning_of_update(&self.offering, question)?;
+        let plan = question.plan.or(question.previous_plan);
+        let (UpdateMeaning::Nothing, Some(plan)) = (&meaning, plan) else {
+            return Ok(meaning);
+        };
+        if self.instances.is_as_ordered(call, instance).await? {
+            return Ok(meaning);
+        }
+        Ok(UpdateMeaning::Update {
+            plan: plan.clone(),
+            movement: PlanMovement::Stays,
+        })
     }
 }

@@ -57,6 +57,13 @@ as_redis | if [[ $input == *maxclients*250* ]]; then sed 's/vm_type: small/vm_ty
     let ended = platform.end_of_operation(&instance, &token).await;
     assert_eq!(ended.state, "failed", "{ended:?}");
 
+    // It asks for nothing, and repairs what the failed one may have left.
+    let token = platform.update(&instance, &Order::small()).await.accepted();
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    let nothing = platform.update(&instance, &Order::small()).await;
+    assert_eq!(nothing.expect_status(200).json(), json!({}));
+
     let bound = platform.bind(&instance, &new_id()).await;
     let credentials = &bound.expect_status(201).json()["credentials"];
     let mut redis = odb_conformance::Redis::connect(credentials).await;
