@@ -192,7 +192,7 @@ impl Instances {
             former_secrets: Vec::new(),
             obsolete_configs: ObsoleteConfigs::new(),
             replaced_configs: ReplacedConfigs::new(),
-            client: adopted_client(token),
+            client: adopted_client(token, self.neighbours.clients.are_defined()),
             client_in_hand: None,
             begun: Begun::Elsewhere,
             began: task
@@ -401,8 +401,12 @@ impl Instances {
     }
 }
 
-/// Nobody remembers whether an adopted operation made the client: if it did, the client says so itself.
-fn adopted_client(token: &OperationToken) -> ClientRole {
+/// Nobody remembers whether an adopted operation made the client: if it did, the client says so itself. Where none are defined
+/// a Go broker makes none either, and the UAA need not be asked.
+fn adopted_client(token: &OperationToken, are_defined: bool) -> ClientRole {
+    if !are_defined {
+        return ClientRole::None;
+    }
     let makes_clients = matches!(
         token.kind,
         OperationKind::Create | OperationKind::Update | OperationKind::Upgrade
@@ -480,6 +484,14 @@ fn was_begun_under(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_adopted_operation_has_a_client_only_where_clients_are_defined() {
+        let text = r#"{"BoshTaskID":7,"OperationType":"create","BoshContextID":"c"}"#;
+        let token = OperationToken::parse(text).expect("it is the Go broker's form");
+        assert_eq!(adopted_client(&token, false), ClientRole::None);
+        assert_eq!(adopted_client(&token, true), ClientRole::Made);
+    }
 
     #[test]
     fn the_pause_between_two_polls_grows_from_a_second_to_the_drivers_longest() {
