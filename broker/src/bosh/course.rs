@@ -6,7 +6,7 @@ use odb_platform::director::{Event, Step, StepState, TaskId};
 
 use super::{
     OperationKind,
-    narrative::without_uuid,
+    instance_names::InstanceNames,
     next_step::{Doing, Judged, Progress, Stage},
 };
 use crate::management::{StageName, StageState, StageStatus, StepStatus};
@@ -17,6 +17,7 @@ const HEADINGS: usize = 64;
 /// What the event log of one task has told of its steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepLog {
+    names: InstanceNames,
     headings: Vec<Heading>,
 }
 
@@ -33,9 +34,9 @@ struct Heading {
 impl StepLog {
     /// Takes in new lines of the event log.
     pub(super) fn absorb(&mut self, events: &[Event]) {
-        for event in events {
+        for event in self.names.tell_events(events) {
             if let Event::Step(step) = event {
-                self.absorb_step(step);
+                self.absorb_step(&step);
             }
         }
     }
@@ -74,7 +75,7 @@ impl StepLog {
             }
             StepState::Failed => {}
             StepState::Started | StepState::InProgress | StepState::Unknown(_) => {
-                let mut text = without_uuid(&step.task);
+                let mut text = step.task.clone();
                 if let Some(status) = &step.status {
                     text.push_str(" - ");
                     text.push_str(status);

@@ -15,6 +15,7 @@
 //! | `driver`, `drivers` | what carries an operation from its hand-over to its end, and all of them |
 //! | `observer`, `next_step`, `narrative`, `condition` | what its tasks came to, what follows, what users read meanwhile, what a failure leaves |
 //! | `traces` | what the Director's audit and the deployment tell of an operation whose tasks are dropped |
+//! | `failure`, `instance_names` | why a task has failed, in a line for operators; instances without UUIDs |
 //! | `operation` | an operation in flight, as types |
 //! | `presence` | what the latest operation on an instance means for its place among all |
 //! | `marker`, `markers`, `token`, `digest` | what is remembered of an operation, by the Director and by the platform |
@@ -49,6 +50,7 @@ mod driver;
 mod drivers;
 mod dry_run;
 mod errands;
+mod failure;
 mod fault;
 mod fetch;
 mod foundation;
@@ -56,6 +58,7 @@ mod hand_over;
 mod health;
 mod in_flight;
 mod insistence;
+mod instance_names;
 mod leftovers;
 mod manifest;
 mod manifest_difference;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use odb_platform::director::{Event, StepState, TaskState};
 
-use super::{OperationKind, next_step::Stage};
+use super::{OperationKind, instance_names::InstanceNames, next_step::Stage};
 
 /// The longest description. Platforms cut at 10,000 characters.
 const MAX_DESCRIPTION: usize = 512;
@@ -12,6 +12,7 @@ const MAX_DESCRIPTION: usize = 512;
 /// The latest step of one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LatestStep {
+    names: InstanceNames,
     text: Option<String>,
     failure: Option<String>,
     queued: bool,
@@ -20,14 +21,13 @@ pub(super) struct LatestStep {
 impl LatestStep {
     /// Takes in new lines of the event log.
     pub(super) fn absorb(&mut self, events: &[Event]) {
-        for event in events {
+        for event in self.names.tell_events(events) {
             match event {
                 Event::Step(step) => {
-                    let what = without_uuid(&step.task);
-                    let mut text = if what.is_empty() {
-                        step.stage.clone()
+                    let mut text = if step.task.is_empty() {
+                        step.stage
                     } else {
-                        format!("{}: {what}", step.stage)
+                        format!("{}: {}", step.stage, step.task)
                     };
                     match &step.state {
                         StepState::InProgress => {
@@ -42,7 +42,7 @@ impl LatestStep {
                     }
                     self.text = Some(text);
                 }
-                Event::Failure(failure) => self.failure = Some(failure.message.clone()),
+                Event::Failure(failure) => self.failure = Some(failure.message),
                 Event::Remark(_) => {}
             }
         }
@@ -51,6 +51,11 @@ impl LatestStep {
     /// Takes in how far the task is.
     pub(super) fn note(&mut self, state: &TaskState) {
         self.queued = *state == TaskState::Queued;
+    }
+
+    /// What the task was doing last.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.text.as_deref()
     }
 
     /// The error that ended the task, in the Director's words: for the operator.
@@ -105,7 +110,6 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
         stages.len()
     );
     text.push_str(match cancelling {
-        Cancelling::No => "",
         Cancelling::ByOperator => ", being cancelled by the operator",
         Cancelling::Refused => {
             ", being cancelled by the operator: the Director did not allow the broker to cancel the task; the operation ends after \
@@ -115,7 +119,7 @@ pub(super) fn in_progress(scene: &Scene<'_>) -> String {
         Cancelling::RefusedToDeletion if *stage == 0 => {
             ": the Director did not allow the broker to cancel the task; the deletion goes on after this step"
         }
-        Cancelling::RefusedToDeletion => "",
+        Cancelling::No | Cancelling::RefusedToDeletion => "",
     });
     match &latest.text {
         Some(step) => {
@@ -202,26 +206,6 @@ pub(super) fn followed_by_another(kind: OperationKind) -> String {
         "Instance {} failed; another operation has followed it.",
         kind.noun()
     )
-}
-
-/// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`: users count, they do not remember UUIDs.
-pub(super) fn without_uuid(task: &str) -> String {
-    let Some((group, rest)) = task.split_once('/') else {
-        return task.to_owned();
-    };
-    let Some((id, rest)) = rest.split_once(' ') else {
-        return task.to_owned();
-    };
-    let index = rest
-        .strip_prefix('(')
-        .and_then(|rest| rest.split_once(')'))
-        .filter(|(index, _)| index.parse::<u32>().is_ok());
-    match index {
-        Some((index, rest)) if uuid::Uuid::parse_str(id).is_ok() => {
-            format!("{group}/{index}{rest}")
-        }
-        _ => task.to_owned(),
-    }
 }
 
 fn cut(text: String) -> String {

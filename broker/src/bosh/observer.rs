@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::{
     Neighbours,
+    failure::BadEnd,
     insistence::Inquirer,
     next_step::{Doing, FormerTask, Judged, Progress},
     of_context,
@@ -35,6 +36,8 @@ pub(super) struct Observer {
     known: BTreeSet<TaskId>,
     /// What ended tasks came to; they do not change any more.
     judged: BTreeMap<TaskId, Progress>,
+    /// How those ended that did not do what they should.
+    bad_ends: BTreeMap<TaskId, BadEnd>,
     /// Since when the Director has answered each time it was asked for the tasks.
     answered_since: Instant,
 }
@@ -51,6 +54,7 @@ impl Observer {
             inquirer,
             known: operation.first_task.into_iter().collect(),
             judged: BTreeMap::new(),
+            bad_ends: BTreeMap::new(),
             answered_since: Instant::now(),
         }
     }
@@ -68,6 +72,11 @@ impl Observer {
     /// The numbers of all tasks that were started or found.
     pub(super) fn known(&self) -> impl Iterator<Item = u64> {
         self.known.iter().map(|task| task.number())
+    }
+
+    /// How a task ended that did not do what it should.
+    pub(super) fn bad_end(&self, task: TaskId) -> Option<&BadEnd> {
+        self.bad_ends.get(&task)
     }
 
     /// How long the Director has now told of the tasks without fail, reckoned from `start`. As long as it is mute, what it
@@ -160,18 +169,29 @@ impl Observer {
                 .as_deref()
                 .is_some_and(|text| text.starts_with(LOCK_ERROR))
         };
+        let mut results = Vec::new();
         let judged = match (&task.state, Doing::of(&task.description)) {
-            (TaskState::Done, Doing::Errand(_)) => self.judge_errand(task.id).await?,
+            (TaskState::Done, Doing::Errand(_)) => {
+                results = self.errand_results(task.id).await?;
+                if results.iter().all(ErrandResult::succeeded) {
+                    Progress::Done
+                } else {
+                    Progress::Failed
+                }
+            }
             (TaskState::Done, Doing::Deploy | Doing::Delete | Doing::Other) => Progress::Done,
             (TaskState::Error, _) if locked_out() => Progress::Shut,
             _ => Progress::Failed,
         };
+        if judged == Progress::Failed {
+            self.bad_ends.insert(task.id, BadEnd::of(task, &results));
+        }
         self.judged.insert(task.id, judged);
         Ok(judged)
     }
 
     /// A failing errand leaves its task `done`; each instance has its own exit code, and each counts.
-    async fn judge_errand(&self, task: TaskId) -> Result<Progress, DirectorError> {
+    async fn errand_results(&self, task: TaskId) -> Result<Vec<ErrandResult>, DirectorError> {
         let director = &self.neighbours.director;
         let read = |call| async move { director.errand_results(&call, task).await };
         let results = self
@@ -181,11 +201,7 @@ impl Observer {
         for result in results.iter().filter(|result| !result.succeeded()) {
             log_failure(task, result);
         }
-        Ok(if results.iter().all(ErrandResult::succeeded) {
-            Progress::Done
-        } else {
-            Progress::Failed
-        })
+        Ok(results)
     }
 }
 

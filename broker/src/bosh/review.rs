@@ -17,6 +17,7 @@ use super::{
     deployment,
     driver::all_stages,
     drivers::Known,
+    failure::BadEnd,
     in_flight::UNKNOWN_TASK,
     narrative,
     next_step::{Doing, Judged, Progress},
@@ -27,7 +28,6 @@ use super::{
 use crate::{
     ids::InstanceId,
     management::{OperationState, OperationStatus, StageName, StageState, StageStatus},
-    telemetry::redact,
 };
 
 /// Tasks that are looked at at the same time. Of each there is an event log, which is read whole.
@@ -200,10 +200,11 @@ impl Instances {
     ) -> Result<(Judged, StepLog, Option<String>), Fault> {
         let director = &self.neighbours.director;
         let doing = Doing::of(&task.description);
+        let mut results = Vec::new();
         let progress = match (&task.state, &doing) {
             (state, _) if !state.is_finished() => Progress::Running,
             (TaskState::Done, Doing::Errand(_)) => {
-                let results = director
+                results = director
                     .errand_results(call, task.id)
                     .await
                     .map_err(Fault::director("read the results of a lifecycle errand"))?;
@@ -225,9 +226,8 @@ impl Instances {
         if progress == Progress::Done {
             log.complete();
         }
-        let mut latest = narrative::LatestStep::default();
-        latest.absorb(&chunk.events);
-        let error = latest.failure().map(|failure| redact(failure).into_owned());
+        let error = (progress == Progress::Failed)
+            .then(|| BadEnd::of(task, &results).tell(task.id, &chunk.events));
         let judged = Judged {
             id: task.id,
             doing,

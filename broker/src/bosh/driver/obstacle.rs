@@ -10,7 +10,7 @@ use crate::{
         Condition, Outcome,
         course::{self, StepLog},
         insistence::{Passing, Pauses},
-        narrative::{self, LatestStep},
+        narrative,
     },
     code::Code,
     complaint::{Asked, Complaint, Told},
@@ -68,27 +68,29 @@ impl Driver {
                 ..Obstacle::new("the deployment was locked by another task".to_owned())
             };
         };
-        let mut steps = LatestStep::default();
-        let mut condition = None;
         if let Some(error) = self.traced_error(id) {
             return Obstacle {
                 task: Some(id),
                 end,
-                ..Obstacle::new(redact(error).into_owned())
+                ..Obstacle::new(format!("task {id}: {}", redact(error)))
             };
         }
-        if let Some(events) = self.failed_events(id).await {
-            steps.absorb(&events);
+        let mut condition = None;
+        let events = self.failed_events(id).await;
+        if let Some(events) = &events {
             let mut log = StepLog::default();
-            log.absorb(&events);
+            log.absorb(events);
             self.steps.insert(id, log);
             let doing = self.seen.iter().find(|task| task.id == id);
-            condition = doing.map(|task| Condition::left_by(&task.doing, &events));
+            condition = doing.map(|task| Condition::left_by(&task.doing, events));
         }
-        let told = steps.failure().map(redact);
+        let end_of_task = self.observer.bad_end(id);
         Obstacle {
             task: Some(id),
-            cause: told.map_or_else(|| "a task did not do what it should".to_owned(), Into::into),
+            cause: end_of_task.map_or_else(
+                || format!("task {id} did not do what it should"),
+                |end_of_task| end_of_task.tell(id, events.as_deref().unwrap_or_default()),
+            ),
             condition,
             end,
         }
