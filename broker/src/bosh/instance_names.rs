@@ -52,7 +52,7 @@ impl InstanceNames {
         while let Some(slash) = rest.find('/') {
             let (before, after) = (&rest[..slash], &rest[slash + 1..]);
             told.push_str(before);
-            let Some(uuid) = uuid_at_start(after).filter(|_| ends_with_a_group(before)) else {
+            let Some(uuid) = uuid_at_start(after).filter(|_| ends_with_a_group(&told)) else {
                 told.push('/');
                 rest = after;
                 continue;

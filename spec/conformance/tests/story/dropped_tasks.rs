@@ -27,6 +27,17 @@ async fn outlives_the_task(
 ) -> Ended {
     broker.kill();
     foundation.control().clear_task_faults().await;
+    comes_back(foundation, broker, instance, token, state).await
+}
+
+/// The broker is started again when the task has ended and is dropped.
+async fn comes_back(
+    foundation: &Foundation,
+    broker: &mut Broker,
+    instance: &str,
+    token: &str,
+    state: &str,
+) -> Ended {
     newest_task_is(foundation, "create deployment", &[state]).await;
     drop_tasks(&foundation.control()).await;
     broker.start_again().await;
@@ -95,7 +106,7 @@ async fn an_operation_has_failed_when_the_audit_says_so_and_the_operator_reads_w
         .and_then(|fault| fault["id"].as_u64())
         .expect("it is held");
     foundation.control().clear_task_fault(held).await;
-    let ended = outlives_the_task(&foundation, &mut broker, &instance, &token, "error").await;
+    let ended = comes_back(&foundation, &mut broker, &instance, &token, "error").await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
     let told = ended.last_description();

@@ -122,6 +122,22 @@ async fn an_operator_sees_stages_tasks_and_steps_and_nobody_upstream_is_asked() 
 
 #[tokio::test]
 async fn what_has_ended_is_told_by_the_next_process_too_with_its_cause() {
+    let effect = json!({ "kind": "fail", "code": 400_001, "message": "no disk space left" });
+    expect_cause(
+        &effect,
+        ": no disk space left; last event: Updating instance",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn of_a_task_whose_process_was_killed_the_operator_reads_how_far_it_got() {
+    let effect = json!({ "kind": "kill_child" });
+    let told = " ended in the state `error` and does not say why; last event: Updating instance: redis-server/0";
+    expect_cause(&effect, told).await;
+}
+
+async fn expect_cause(effect: &Value, told_of_task: &str) {
     let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
@@ -132,7 +148,7 @@ async fn what_has_ended_is_told_by_the_next_process_too_with_its_cause() {
         .control()
         .set_task_fault(&json!({
             "at": { "place": "step", "stage": "Updating instance" },
-            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
+            "effect": effect,
         }))
         .await;
     let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
@@ -153,7 +169,9 @@ async fn what_has_ended_is_told_by_the_next_process_too_with_its_cause() {
             told(&[("deploy", "failed"), ("errand health-check", "waiting")])
         );
         let error = status["stages"][0]["error"].as_str().unwrap_or_default();
-        assert!(error.contains("no disk space left"), "{status}");
+        let task = &status["stages"][0]["task"];
+        let whole = format!("task {task}{told_of_task}");
+        assert!(error.starts_with(&whole), "`{whole}`: {status}");
     }
     assert_eq!(warm, cold);
 }

@@ -36,7 +36,9 @@ const SECURE: &str = include_str!("secure.yml");
 const WORKERS: usize = 64;
 
 async fn foundation() -> Foundation {
-    let setup = Foundation::setup().without_processes();
+    let setup = Foundation::setup()
+        .with_director_admin()
+        .without_processes();
     setup.with_workers(WORKERS).start().await
 }
 
