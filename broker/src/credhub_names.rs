@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use odb_platform::credhub::CredentialName;
 
-/// Which letters of an id are capitals: a hexadecimal digit for four letters, the first letter its highest bit. None
+/// Which letters of an id are capitals: a hexadecimal digit for four characters, the first one its highest bit. None
 /// without capitals.
 pub(crate) fn capitals(id: &str) -> Option<String> {
     if !id.bytes().any(|byte| byte.is_ascii_uppercase()) {

@@ -7,6 +7,7 @@ use odb_errand::{
     command_line::CommandLine,
     signals::{Reaction, Signal, Signals},
 };
+use on_demand_broker::telemetry::Chain;
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Err(error) => Err(error.into()),
     };
     let status = status.unwrap_or_else(|error| {
-        talk.say(format_args!("{error:#}"));
+        talk.say(Chain(error.as_ref()));
         ExitStatus::Failure
     });
     status.into()

@@ -49,9 +49,13 @@ unpack_database() {
   else
     tar -xzf "$source" -C "$into" --strip-components 1 --wildcards '*/crates'
   fi
-  git -C "$into" init --quiet
-  git -C "$into" add --all
-  git -C "$into" -c user.name=scripts/test -c user.email=none -c commit.gpgsign=false commit --quiet --message "Unpacked"
+  # A hook of git names a repository of its own in the environment.
+  (
+    unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+    git -C "$into" init --quiet
+    git -C "$into" add --all
+    git -C "$into" -c user.name=scripts/test -c user.email=none -c commit.gpgsign=false commit --quiet --message "Unpacked"
+  )
 }
 
 # check_exceptions FILE TODAY: every ignored advisory has a reason that ends in `until YYYY-MM-DD`, and that day is to come.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
+use rustix::process::{Signal, kill_process_group};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStdin, Command},
@@ -147,21 +147,7 @@ fn spawn(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let (child, leader) = Leader::spawn(|| command.spawn())?;
-    if let Some(leader) = &leader {
-        forbid_core_dumps(leader.id());
-    }
     Ok(Guest { child, leader })
-}
-
-/// A core dump of an adapter would have secrets in it. What the leader starts from now on inherits this.
-fn forbid_core_dumps(leader: Pid) {
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    if let Err(error) = prlimit(Some(leader), Resource::Core, none) {
-        tracing::debug!(%error, "core dumps of the service adapter could not be forbidden");
-    }
 }
 
 async fn attend(

@@ -300,13 +300,6 @@ async fn an_answer_that_comes_before_the_input_is_read_is_taken() {
 }
 
 #[tokio::test]
-async fn an_adapter_leaves_no_core_dump() {
-    let script =
-        Script::new("until [ \"$(ulimit -c)\" = 0 ]; do :; done; echo '{\"dashboard_url\":\"x\"}'");
-    assert_eq!(script.dashboard(LONG).await.unwrap().as_deref(), Some("x"));
-}
-
-#[tokio::test]
 async fn the_operator_decides_how_much_and_how_long() {
     let timings = Timings {
         adapter_call: SHORT,

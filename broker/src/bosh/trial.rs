@@ -41,7 +41,10 @@ const WATCH_TIMES: [&str; 2] = ["canary_watch_time", "update_watch_time"];
 #[derive(Debug, thiserror::Error)]
 pub enum TrialFault {
     /// The adapter gives no manifest.
-    #[error("the adapter generates no manifest; correct the plan, or the adapter")]
+    #[error(
+        "the adapter generates no manifest; correct the plan or the adapter, or leave the trial out (`--adapter off`) where every \
+         order needs parameters"
+    )]
     Adapter(#[from] AdapterFault),
     /// The broker would refuse the manifest.
     #[error("the adapter's manifest cannot be deployed; correct the plan, or the adapter")]

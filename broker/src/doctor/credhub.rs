@@ -345,7 +345,7 @@ async fn variables(
         key: Some(applicant.key),
         tried: format!("to see what `{actor}` may do below `{path}`"),
         came: format!(
-            "{seen}; bindings and updates fail where the adapter needs `read`, for a variable that the manifest declares"
+            "{seen}; bindings and updates fail where the adapter needs the value of a variable that the manifest declares"
         ),
         remedy: format!(
             "let an administrator of CredHub permit it: `credhub set-permission -p '{path}' -a {actor} -o {}`",

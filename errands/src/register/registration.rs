@@ -6,6 +6,7 @@ use odb_platform::{
     cloud_controller::{BrokerRegistration, CfBroker, CloudController, CloudControllerError},
     http::{Call, Deadline},
 };
+use on_demand_broker::telemetry::Chain;
 use tokio::time::sleep;
 
 use super::{RegisterError, question};
@@ -42,8 +43,8 @@ pub(super) async fn register(
             return Err(error);
         }
         talk.say(format_args!(
-            "{:#}; trying again in {} s",
-            anyhow::Error::from(error),
+            "{}; trying again in {} s",
+            Chain(&error),
             pause.as_secs()
         ));
         sleep(pause).await;

@@ -188,7 +188,17 @@ impl InstanceSecrets {
         };
         let (own, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_own);
         let deployment = deployment(instance);
-        others.retain(|name| is_in_folder_named(name, deployment.as_str()));
+        let offering = format!("/odb/{}/", self.offering);
+        others.retain(|name| {
+            // Here another id, perhaps one that is just being ordered, has its own secrets.
+            let is_of_brokers = name.as_str().starts_with(&offering);
+            let is_exact = || {
+                name.as_str()
+                    .split('/')
+                    .any(|part| part == deployment.as_str())
+            };
+            is_in_folder_named(name, deployment.as_str()) && (!is_of_brokers || is_exact())
+        });
         (own, others)
     }
 }
@@ -253,10 +263,7 @@ mod tests {
             of("case-x"),
             [
                 vec!["/odb/o/service-instance_case-x/token"],
-                vec![
-                    "/odb/o/service-instance_CASE-X/from-before",
-                    "/bosh/service-instance_case-x/generated",
-                ],
+                vec!["/bosh/service-instance_case-x/generated"],
             ]
         );
         assert_eq!(
@@ -264,7 +271,6 @@ mod tests {
             [
                 vec!["/odb/o/service-instance-f4_CASE-X/token"],
                 vec![
-                    "/odb/o/service-instance_case-x/token",
                     "/odb/o/service-instance_CASE-X/from-before",
                     "/bosh/service-instance_case-x/generated",
                 ],

@@ -56,10 +56,14 @@ const FLAGS: &[&str] = &[
     "push",
 ];
 
+/// CredHub takes names of 1024 letters; what else a reference may have is short.
+const LONGEST_REFERENCE: usize = 2048;
+
 /// Where a reference that begins at `start` ends: `((name))`.
 pub(super) fn after_reference(text: &str, start: usize) -> Option<usize> {
     let inside = text[start..].strip_prefix("((")?;
-    let length = inside.find("))")?;
+    let near = &inside.as_bytes()[..inside.len().min(LONGEST_REFERENCE)];
+    let length = near.windows(2).position(|end| end == b"))")?;
     let name = &inside[..length];
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./!:".contains(&byte);
     let is_placeholder = name.trim_start_matches('!').starts_with("odb_secret:");

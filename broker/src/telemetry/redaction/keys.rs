@@ -93,7 +93,7 @@ const ERRORS: &[&str] = &[
 /// Where a placeholder for a secret of the adapter begins; the name follows.
 const PLACEHOLDER: &str = "odb_secret";
 
-/// So long may be what stands between a word and ` = `.
+/// So long may be what stands between a word and ` = ` or `: `.
 const LONGEST_PHRASE: usize = 24;
 
 /// What a key's value is.
@@ -172,7 +172,8 @@ impl<'l> Key<'l> {
         if value.is_delimited {
             return Some(value);
         }
-        let is_password = kind == Kind::Password && !separator.is_after_quote;
+        let is_password =
+            kind == Kind::Password && !separator.is_after_quote && !self.is_after_phrase(separator);
         if separator.sign == b':' && !is_password && self.is_in_sentence(separator) {
             value.span = values::in_sentence(self.line, &value.span)?;
         } else if self.is_header() {
@@ -242,17 +243,24 @@ impl<'l> Key<'l> {
         }
     }
 
-    /// `the secret for the plan = hunter2`
+    /// `the secret for the plan = hunter2`, `password for bob: hunter2`
     fn separator_after_phrase(&self) -> Option<Separator> {
-        let rest = &self.line[self.at.end..];
-        let phrase = rest.find(" = ")?;
-        let is_phrase = phrase <= LONGEST_PHRASE
-            && rest.as_bytes()[..phrase]
-                .iter()
-                .all(|byte| byte.is_ascii_alphanumeric() || b" _-".contains(byte));
-        is_phrase.then_some(Separator {
-            sign: b'=',
-            end: self.at.end + phrase + 3,
+        let rest = self.line[self.at.end..].as_bytes();
+        let is_of_phrase = |byte: &&u8| byte.is_ascii_alphanumeric() || b" _-".contains(byte);
+        let length = rest.iter().take(LONGEST_PHRASE + 1);
+        let length = length.take_while(is_of_phrase).count();
+        let (phrase, behind) = rest.split_at(length);
+        let names_its_owner = [&b" for "[..], b" of "]
+            .iter()
+            .any(|start| phrase.starts_with(start));
+        let sign = match behind {
+            [b'=', b' ', ..] if phrase.ends_with(b" ") => b'=',
+            [b':', b' ', ..] if names_its_owner => b':',
+            _ => return None,
+        };
+        Some(Separator {
+            sign,
+            end: self.at.end + length + 2,
             is_after_quote: false,
         })
     }
@@ -271,10 +279,16 @@ impl<'l> Key<'l> {
         matches!(self.word(), "PWD" | "OLDPWD") && self.line[separator.end..].starts_with('/')
     }
 
+    /// Other words stand between the key and its separator.
+    fn is_after_phrase(&self, separator: Separator) -> bool {
+        let between = &self.line[self.at.end..separator.end];
+        between.starts_with(' ') && between.bytes().any(|byte| byte.is_ascii_alphanumeric())
+    }
+
     /// The word is that of a sentence, or of a path, and not the key of data.
     fn is_in_sentence(&self, separator: Separator) -> bool {
         let before = &self.line[..self.at.start];
-        if before.ends_with('/') || separator.is_after_quote {
+        if before.ends_with('/') || separator.is_after_quote || self.is_after_phrase(separator) {
             return true;
         }
         let is_plain = self.word().bytes().all(|byte| byte.is_ascii_alphabetic());

@@ -35,6 +35,7 @@ const WAYS: &[&str] = &[
     "Authorization: Basic §",
     "Cookie: a=b; session=§",
     "the secret for the plan = §",
+    "password for bob: §",
     "using password: § for bob",
     "-----BEGIN PRIVATE KEY----- §",
     "-----BEGIN RSA PRIVATE KEY-----\n§\n-----END RSA PRIVATE KEY-----",
@@ -73,6 +74,7 @@ const PLAIN: &[&str] = &[
     "java -port 8080 -plan-json {} -p 22",
     "GET https://host:8443/users/§@example.com failed",
     "ssh://git@host/repository",
+    "password of bob was refused: no such user",
     "password: null",
     "{\"secrets\":{},\"token\":null}",
     "PWD=/var/vcap/jobs/§",
@@ -123,6 +125,10 @@ fn what_follows_a_secret_stays_where_the_secret_has_an_end() {
         (
             "the token: 0123456789abcdef: is too old",
             "the token: <redacted>: is too old",
+        ),
+        (
+            "the token:\u{a0}2é3 is too old",
+            "the token:\u{a0}<redacted> is too old",
         ),
     ] {
         assert_eq!(redact(line), shown);

@@ -115,9 +115,11 @@ pub(super) fn is_path(text: &str) -> bool {
 pub(super) fn in_sentence(line: &str, span: &Range<usize>) -> Option<Range<usize>> {
     let text = &line[span.clone()];
     let word = text.split_whitespace().next()?;
-    let is_alone = word.len() == text.trim_end().len() && word.len() > 3;
+    let is_alone = word.len() == text.trim().len() && word.len() > 3;
     let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '`']);
-    (is_alone || looks_random(bare)).then_some(span.start..span.start + bare.len())
+    // White space of other scripts may stand before it.
+    let start = span.start + text.len() - text.trim_start().len();
+    (is_alone || looks_random(bare)).then_some(start..start + bare.len())
 }
 
 /// Whether no word of a language looks like this.

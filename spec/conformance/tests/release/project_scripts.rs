@@ -55,7 +55,7 @@ const ADVISORIES: &str = r#"
       git -C "$1" init --quiet
       git -C "$1" add --all
       GIT_AUTHOR_DATE="$2T12:00:00" GIT_COMMITTER_DATE="$2T12:00:00" \
-        git -C "$1" -c user.name=x -c user.email=x commit --quiet --message "$2"
+        git -C "$1" -c user.name=x -c user.email=x -c commit.gpgsign=false commit --quiet --message "$2"
     }
     cargo() {
       [[ "$1 $2 $3 $4 $6 $7" == "deny --locked --offline --config check advisories" ]]

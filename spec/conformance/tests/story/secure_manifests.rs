@@ -544,7 +544,7 @@ async fn instances_whose_ids_differ_in_case_keep_their_secrets() {
     change(&broker, small, &with_clients(100)).await;
 
     delete(&broker, small).await;
-    // Variables that the Director has generated outlive their deployment.
+    // The broker of these tests may not delete what the Director has generated.
     let mut left = credhub.names_like(small).await;
     left.retain(|name| name.starts_with("/odb/"));
     assert_eq!(left, Vec::<String>::new());

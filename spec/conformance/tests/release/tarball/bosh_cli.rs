@@ -95,6 +95,8 @@ fn a_staged_folder_stays_clean_under_git_while_a_final_release_is_made() {
                     "user.name=Operator",
                     "-c",
                     "user.email=operator@example.org",
+                    "-c",
+                    "commit.gpgsign=false",
                 ])
                 .args(arguments)
                 .current_dir(&folder),
