@@ -245,7 +245,7 @@ impl<'l> Key<'l> {
 
     /// `the secret for the plan = hunter2`, `password for bob: hunter2`
     fn separator_after_phrase(&self) -> Option<Separator> {
-        let rest = self.line[self.at.end..].as_bytes();
+        let rest = &self.line.as_bytes()[self.at.end..];
         let is_of_phrase = |byte: &&u8| byte.is_ascii_alphanumeric() || b" _-".contains(byte);
         let length = rest.iter().take(LONGEST_PHRASE + 1);
         let length = length.take_while(is_of_phrase).count();
