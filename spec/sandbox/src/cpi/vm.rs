@@ -106,13 +106,17 @@ impl Cpi {
         }
     }
 
-    /// Creates a VM that was reserved.
+    /// Creates a VM that was reserved. It is known before it has a folder: a worker that dies in between leaves no folder
+    /// that belongs to no VM.
     pub async fn create_vm(&self, vm: &Vm) -> Result<(), VmError> {
-        if self.inner.processes == Processes::Real {
-            self.create_folder(&self.vm_folder(&vm.cid)).await?;
-        }
         let row = VmRow::new(vm.agent_id, vm.created_at, vm.address, vm.lease.clone());
         self.inner.vms.insert(vm.cid.clone(), row);
+        if self.inner.processes == Processes::Real
+            && let Err(error) = self.create_folder(&self.vm_folder(&vm.cid)).await
+        {
+            self.inner.vms.remove(&vm.cid);
+            return Err(error);
+        }
         Ok(())
     }
 

@@ -54,17 +54,7 @@ pub(super) async fn create(run: &TaskRun, target: &TargetInstance) -> Result<(),
     let director = &run.director.inner;
     run.log_cpi("create_vm");
     let begun = run.record(Deed::new("create", "vm").on(target.name()));
-    let created = director.cpi.create_vm(&target.vm).await;
-    let created = created.map_err(TaskFailure::create_vm);
-    run.record(
-        Deed::new("create", "vm")
-            .named(&target.vm.cid)
-            .on(target.name())
-            .after(begun)
-            .ended(&created),
-    );
-    created?;
-    run.log_cpi("set_vm_metadata");
+    // Remembered before it is there, so that a worker that dies in between leaves no VM that belongs to no instance.
     director
         .deployments
         .update_instance(&run.deployment, target.id, |instance| {
@@ -75,6 +65,22 @@ pub(super) async fn create(run: &TaskRun, target: &TargetInstance) -> Result<(),
             instance.machine = Some(target.machine.clone());
             instance.applied = None;
         });
+    let created = director.cpi.create_vm(&target.vm).await;
+    let created = created.map_err(TaskFailure::create_vm);
+    run.record(
+        Deed::new("create", "vm")
+            .named(&target.vm.cid)
+            .on(target.name())
+            .after(begun)
+            .ended(&created),
+    );
+    if created.is_err() {
+        director
+            .deployments
+            .update_instance(&run.deployment, target.id, |instance| instance.vm = None);
+    }
+    created?;
+    run.log_cpi("set_vm_metadata");
     Ok(())
 }
 
