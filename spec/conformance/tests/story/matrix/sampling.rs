@@ -49,6 +49,9 @@ impl<C> Sample<C> {
     }
 }
 
+/// A stage is replaced after so many cases: each case looks through all that its broker has logged so far.
+const CASES_OF_A_STAGE: usize = 20;
+
 /// Runs all cases on so many stages at a time. A case that breaks off has failed, and its stage is given up.
 pub(super) async fn run_all<C: Clone + 'static>(
     sample: Sample<C>,
@@ -66,6 +69,7 @@ pub(super) async fn run_all<C: Clone + 'static>(
         workers.spawn_local_on(
             async move {
                 let mut free = None;
+                let mut played = 0;
                 loop {
                     let Some(case) = cases.borrow_mut().pop_front() else {
                         break;
@@ -81,7 +85,8 @@ pub(super) async fn run_all<C: Clone + 'static>(
                     });
                     match attempt.await {
                         Ok((row, stage)) => {
-                            free = Some(stage);
+                            played += 1;
+                            free = (played % CASES_OF_A_STAGE != 0).then_some(stage);
                             rows.borrow_mut().push(row);
                         }
                         Err(error) => rows.borrow_mut().push(broken(&case, reason(error))),
