@@ -155,8 +155,7 @@ impl CallFault {
         stage.control.clear_faults().await;
         if verdict == Verdict::Refused || end == "failed" {
             let calls = stage.calls().await;
-            let call = target.find(&calls).expect("it was struck");
-            promises::expect_named(stage, &answer, call);
+            promises::expect_named(stage, &answer, &target.alike(&calls));
             let repeated = promises::repeat(stage, *operation, &subject).await;
             end = format!("{end} repeated: {repeated}")
                 .trim_start()

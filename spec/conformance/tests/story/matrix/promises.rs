@@ -117,18 +117,21 @@ pub(super) async fn expect_nothing_left(stage: &Stage, instance: &str) {
     .await;
 }
 
-/// The operator finds under the request's id which call has failed.
-pub(super) fn expect_named(stage: &Stage, answer: &Answer, call: &BrokerCall) {
+/// The operator finds under the request's id which call has failed: one of these.
+pub(super) fn expect_named(stage: &Stage, answer: &Answer, calls: &[&BrokerCall]) {
     let lines = stage.broker.log_of_request(&answer.request_id());
-    let name = format!("{} {}", call.method, call.path);
-    let named = lines.iter().any(|line| {
-        let in_words = line.mentions(&name);
-        let in_fields = line.field("method") == Some(call.method.as_str())
-            && line.field("path") == Some(call.path.as_str());
-        line.is_warning_or_worse() && (in_words || in_fields)
-    });
+    let is_named = |call: &&BrokerCall| {
+        let name = format!("{} {}", call.method, call.path);
+        lines.iter().any(|line| {
+            let in_words = line.mentions(&name);
+            let in_fields = line.field("method") == Some(call.method.as_str())
+                && line.field("path") == Some(call.path.as_str());
+            line.is_warning_or_worse() && (in_words || in_fields)
+        })
+    };
+    let named = calls.iter().any(is_named);
     let lines: Vec<String> = lines.iter().map(LogLine::text).collect();
-    assert!(named, "no line names `{name}`: {lines:#?}");
+    assert!(named, "no line names one of {calls:#?}: {lines:#?}");
 }
 
 /// Nobody can read a secret: not in the log, the errors, the metrics, nor on a command line.

@@ -94,10 +94,11 @@ impl Target {
         fault
     }
 
-    /// The call among those of an operation, if it was made.
-    pub(super) fn find<'c>(&self, calls: &'c [BrokerCall]) -> Option<&'c BrokerCall> {
-        let mut same = calls.iter().filter(|call| CallKind::of(call) == self.kind);
-        same.nth(usize::try_from(self.nth - 1).ok()?)
+    /// The calls of this kind among those of an operation. Where several go out side by side, which one a fault strikes is a
+    /// matter of chance.
+    pub(super) fn alike<'c>(&self, calls: &'c [BrokerCall]) -> Vec<&'c BrokerCall> {
+        let alike = calls.iter().filter(|call| CallKind::of(call) == self.kind);
+        alike.collect()
     }
 }
 
