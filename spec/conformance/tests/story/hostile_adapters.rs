@@ -125,6 +125,20 @@ async fn a_storm_of_processes_is_ended_and_others_are_served() {
     scene.expect_no_process_of_adapters().await;
 }
 
+/// The limit of the process, which those that it starts inherit.
+fn expect_no_core_dump_of(process: u32) {
+    let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"));
+    let core: Vec<_> = core
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(4)
+        .collect();
+    assert_eq!(core, ["0", "0", "bytes"], "{limits}");
+}
+
 #[tokio::test]
 async fn a_broker_that_is_killed_takes_running_adapters_along() {
     // The shell and what it has started; both work on when nobody listens.
@@ -137,16 +151,7 @@ async fn a_broker_that_is_killed_takes_running_adapters_along() {
         .with_adapter(&adapters.script(script))
         .start()
         .await;
-    let limits = std::fs::read_to_string(format!("/proc/{}/limits", broker.id())).unwrap();
-    let core = limits
-        .lines()
-        .find(|line| line.starts_with("Max core file size"));
-    let core: Vec<_> = core
-        .unwrap_or_default()
-        .split_whitespace()
-        .skip(4)
-        .collect();
-    assert_eq!(core, ["0", "0", "bytes"], "{limits}");
+    expect_no_core_dump_of(broker.id());
     let table = ProcessTable::look();
     let family = table.family_of(broker.id());
     let watchdog = family
@@ -164,6 +169,12 @@ async fn a_broker_that_is_killed_takes_running_adapters_along() {
             .ok_or_else(|| format!("{there:?}"))
     })
     .await;
+
+    let child = foundation.folder().join("child").display().to_string();
+    let table = ProcessTable::look();
+    let started_by_adapter = table.with_argument(&child);
+    let child = started_by_adapter.first().expect("it runs");
+    expect_no_core_dump_of(child.id);
 
     broker.kill();
 
