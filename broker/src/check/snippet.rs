@@ -115,7 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_part_of_a_secret_is_shown_wherever_it_slipped_to() {
-        let planted = include_str!("../../../spec/conformance/tests/story/check/twenty-faults.yml");
+        let planted = include_str!("../../../spec/stories/tests/story/check/twenty-faults.yml");
         for source in [
             planted,
             "broker: {password: &hunter2 }",

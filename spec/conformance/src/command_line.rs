@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use clap::{ArgAction, Parser};
-use odb_conformance::suite::{Choice, Format, Selection, Settings, Target};
+use odb_conformance::{Choice, Format, Selection, Settings, Target};
 use reqwest::{Certificate, Client, ClientBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;

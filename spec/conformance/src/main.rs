@@ -13,7 +13,7 @@ use anyhow::Result;
 use clap::Parser;
 use command_line::{Arguments, PASSWORD_VARIABLE};
 use interruptions::Interruptions;
-use odb_conformance::suite::{CheckResult, Report, Selection, Session, Standing, rules};
+use odb_conformance::{CheckResult, Report, Selection, Session, Standing, rules};
 use outlet::Outlet;
 use tokio::time::sleep;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use odb_conformance::suite::{Format, Report};
+use odb_conformance::{Format, Report};
 
 use crate::command_line::ReportTo;
 

@@ -1,0 +1,151 @@
+//! A: answers at once, answers after a while, and several at a time.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{
+    Check, Exchange,
+    Level::{Advice, Must},
+    Objection, Session, Verdict,
+    verdict::{applies, ensure},
+};
+
+/// What platforms store of a token.
+const LONGEST_TOKEN: usize = 10_000;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "A-01",
+        Must,
+        "202 comes only where the query has accepts_incomplete=true",
+        |s| Box::pin(only_on_request(s)),
+    ),
+    Check::new(
+        "A-02",
+        Must,
+        "where nothing is done at once, a request without accepts_incomplete=true is answered with 422 AsyncRequired",
+        |s| Box::pin(async_required(s)),
+    ),
+    Check::new(
+        "A-03",
+        Must,
+        "what is done at once is answered with 201 (provision, bind) or 200 (update, unbind, deprovision)",
+        |s| Box::pin(at_once(s)),
+    ),
+    Check::new(
+        "A-04",
+        Must,
+        "a request repeated while it is in progress is answered with 202 and the same operation",
+        |s| Box::pin(repeats(s)),
+    ),
+    Check::new(
+        "A-05",
+        Must,
+        "a request that another one is in the way of is answered with 422 ConcurrencyError",
+        |s| Box::pin(concurrency(s)),
+    ),
+    Check::new("A-06", Must, "operation has 1 to 10,000 characters", |s| {
+        Box::pin(token_length(s))
+    }),
+    Check::new(
+        "A-07",
+        Advice,
+        "where there is no operation the key is left out, and never null",
+        |s| Box::pin(never_null(s)),
+    ),
+];
+
+async fn only_on_request(session: &Session) -> Verdict {
+    for answer in impatient(session).await? {
+        ensure(!answer.has_status(&[202]), &answer, || {
+            "who does not say that it waits should not be answered with 202".to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+async fn async_required(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    applies(
+        creation.operation.is_some() || creation.accepted.has_status(&[202]),
+        "the broker makes instances at once",
+    )?;
+    for answer in impatient(session).await? {
+        if !answer.status.is_success() {
+            answer.expect_word("AsyncRequired")?;
+        }
+    }
+    Ok(())
+}
+
+async fn at_once(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    ensure(
+        creation.accepted.has_status(&[201, 202]),
+        &creation.accepted,
+        || {
+            "an instance that was made should be answered with 201, or 202 while it is being made"
+                .to_owned()
+        },
+    )?;
+    if let Ok(bindings) = session.bindings().await {
+        bindings.made.expect(&[201, 202])?;
+        bindings.given_back.expect(&[200, 202])?;
+    }
+    Ok(())
+}
+
+async fn repeats(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    same_operation(&creation.accepted, &creation.during()?.repeat)
+}
+
+async fn concurrency(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    session.ensure_busy(&creation.during()?.update).await
+}
+
+async fn token_length(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    let Some(operation) = &creation.operation else {
+        return Err(Objection::not_shown(
+            "the broker hands out no operation, which is allowed",
+        ));
+    };
+    let length = operation.chars().count();
+    ensure(
+        (1..=LONGEST_TOKEN).contains(&length),
+        &creation.accepted,
+        || format!("the operation has {length} characters"),
+    )
+}
+
+async fn never_null(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    let body = creation.accepted.json()?;
+    ensure(
+        body.get("operation").is_none_or(Value::is_string),
+        &creation.accepted,
+        || "`operation` should be a text or absent".to_owned(),
+    )
+}
+
+/// A repeat is answered like the first request, with the same token.
+pub(super) fn same_operation(first: &Arc<Exchange>, repeat: &Arc<Exchange>) -> Verdict {
+    repeat.expect(&[202])?;
+    ensure(
+        repeat.text("operation") == first.text("operation"),
+        repeat,
+        || "the operation should be the same as in the first answer".to_owned(),
+    )
+}
+
+/// Orders and changes that did not say that the platform waits.
+async fn impatient(session: &Session) -> Result<Vec<Arc<Exchange>>, Objection> {
+    let mut answers = session.creation().await?.impatient.clone();
+    if let Ok(change) = session.change().await {
+        answers.extend(change.impatient.iter().cloned());
+    }
+    Ok(answers)
+}

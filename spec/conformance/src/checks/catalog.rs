@@ -1,0 +1,324 @@
+//! C: the catalog.
+
+use std::collections::BTreeSet;
+
+use semver::Version;
+use serde_json::Value;
+
+use crate::{
+    Check,
+    Level::{Advice, May, Must, Should},
+    Objection, Session, Verdict,
+    client::Ask,
+    verdict::applies,
+};
+
+/// What platforms take as a schema, in bytes.
+const LARGEST_SCHEMA: usize = 65_536;
+
+/// What platforms show or store of a name.
+const LONGEST_NAME: usize = 255;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "G-16",
+        Should,
+        "names and ids in the catalog stay within 255 characters",
+        |s| Box::pin(short_names(s)),
+    ),
+    Check::new(
+        "C-01",
+        Must,
+        "the catalog is answered with 200 and has the members that it must have",
+        |s| Box::pin(required_members(s)),
+    ),
+    Check::new("C-02", Must, "ids are the same on every reading", |s| {
+        Box::pin(stable_ids(s))
+    }),
+    Check::new(
+        "C-03",
+        Must,
+        "every schema names its draft, needs nothing but itself and has at most 64 kB",
+        |s| Box::pin(schemas(s)),
+    ),
+    Check::new(
+        "C-04",
+        May,
+        "the catalog has an ETag, and who has that catalog already is answered with 304",
+        |s| Box::pin(etag(s)),
+    ),
+    Check::new(
+        "C-05",
+        Must,
+        "maintenance_info holds version and description and nothing else",
+        |s| Box::pin(maintenance_info(s)),
+    ),
+    Check::new(
+        "C-06",
+        Should,
+        "names and ids are unique, versions semantic, schemas valid",
+        |s| Box::pin(sound(s)),
+    ),
+    Check::new(
+        "C-07",
+        Advice,
+        "optional members have the types of the specification",
+        |s| Box::pin(optional_members(s)),
+    ),
+];
+
+async fn short_names(session: &Session) -> Verdict {
+    let catalog = session.catalog().await?;
+    for (place, entry) in services(catalog).chain(plans(catalog)) {
+        for member in ["id", "name"] {
+            let length = entry[member]
+                .as_str()
+                .map_or(0, |text| text.chars().count());
+            holds(length <= LONGEST_NAME, || {
+                format!("{place}/{member} has {length} characters")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+async fn required_members(session: &Session) -> Verdict {
+    let answer = session.client.send(Ask::catalog()).await?;
+    answer.expect(&[200])?;
+    let catalog = answer.json()?;
+    holds(catalog["services"].is_array(), || {
+        "`services` should be a list".to_owned()
+    })?;
+    for (place, entry) in services(&catalog).chain(plans(&catalog)) {
+        for member in ["id", "name", "description"] {
+            let is_there = entry[member].as_str().is_some_and(|text| !text.is_empty());
+            holds(is_there, || {
+                format!("{place}/{member} should be a text that is not empty")
+            })?;
+        }
+    }
+    for (place, service) in services(&catalog) {
+        holds(service["bindable"].is_boolean(), || {
+            format!("{place}/bindable should be true or false")
+        })?;
+        let has_plans = service["plans"]
+            .as_array()
+            .is_some_and(|plans| !plans.is_empty());
+        holds(has_plans, || {
+            format!("{place}/plans should have at least one plan")
+        })?;
+    }
+    Ok(())
+}
+
+async fn stable_ids(session: &Session) -> Verdict {
+    let first = session.catalog().await?;
+    let answer = session.client.send(Ask::catalog()).await?;
+    answer.expect(&[200])?;
+    let second = answer.json()?;
+    let ids = |catalog: &Value| -> BTreeSet<String> {
+        services(catalog)
+            .chain(plans(catalog))
+            .map(|(_, entry)| entry["id"].to_string())
+            .collect()
+    };
+    holds(ids(first) == ids(&second), || {
+        "two readings should have the same ids".to_owned()
+    })
+}
+
+async fn schemas(session: &Session) -> Verdict {
+    let catalog = session.catalog().await?;
+    let schemas = parameter_schemas(catalog);
+    applies(!schemas.is_empty(), "no plan has schemas")?;
+    for (place, schema) in schemas {
+        holds(schema["$schema"].is_string(), || {
+            format!("{place} should have `$schema`")
+        })?;
+        let bytes = schema.to_string().len();
+        holds(bytes <= LARGEST_SCHEMA, || {
+            format!("{place} has {bytes} bytes")
+        })?;
+        for reference in references(schema) {
+            holds(reference.starts_with('#'), || {
+                format!("{place} refers to something outside itself, `{reference}`")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+async fn etag(session: &Session) -> Verdict {
+    let answer = session.client.send(Ask::catalog()).await?;
+    let tag = answer.header("etag").to_owned();
+    applies(!tag.is_empty(), "the catalog has no ETag, which is allowed")?;
+    let ask = Ask::catalog().header("If-None-Match", &tag);
+    let again = session.client.send(ask).await?;
+    again.expect(&[304])?;
+    let ask = Ask::catalog().header("If-None-Match", "\"odb-conformance\"");
+    session.client.send(ask).await?.expect(&[200])
+}
+
+async fn maintenance_info(session: &Session) -> Verdict {
+    let catalog = session.catalog().await?;
+    let with_info: Vec<_> = plans(catalog)
+        .filter(|(_, plan)| plan.get("maintenance_info").is_some())
+        .collect();
+    applies(!with_info.is_empty(), "no plan has maintenance_info")?;
+    for (place, plan) in with_info {
+        let info = plan["maintenance_info"].as_object();
+        let keys: Vec<&str> = info
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| key.as_str())
+            .collect();
+        holds(keys.contains(&"version"), || {
+            format!("{place}/maintenance_info should have `version`")
+        })?;
+        let other = keys
+            .iter()
+            .find(|key| !["version", "description"].contains(key));
+        holds(other.is_none(), || {
+            format!("{place}/maintenance_info has {keys:?}; Cloud Foundry refuses such a catalog")
+        })?;
+    }
+    Ok(())
+}
+
+async fn sound(session: &Session) -> Verdict {
+    let catalog = session.catalog().await?;
+    let ids = services(catalog)
+        .chain(plans(catalog))
+        .map(|(_, entry)| entry["id"].to_string());
+    unique("ids", ids)?;
+    unique(
+        "names of offerings",
+        services(catalog).map(|(_, service)| service["name"].to_string()),
+    )?;
+    for (place, service) in services(catalog) {
+        let plans = service["plans"].as_array().into_iter().flatten();
+        unique(
+            &format!("names of plans of {place}"),
+            plans.map(|plan| plan["name"].to_string()),
+        )?;
+    }
+    for (place, plan) in plans(catalog) {
+        if let Some(version) = plan["maintenance_info"]["version"].as_str() {
+            holds(Version::parse(version).is_ok(), || {
+                format!("the version `{version}` of {place} is not semantic")
+            })?;
+        }
+    }
+    for (place, schema) in parameter_schemas(catalog) {
+        if let Err(error) = jsonschema::meta::validate(schema) {
+            return Err(Objection::broken(format!("{place} is no schema: {error}")));
+        }
+    }
+    Ok(())
+}
+
+async fn optional_members(session: &Session) -> Verdict {
+    let catalog = session.catalog().await?;
+    for (place, service) in services(catalog) {
+        for flag in [
+            "plan_updateable",
+            "instances_retrievable",
+            "bindings_retrievable",
+            "allow_context_updates",
+        ] {
+            typed(&place, service, flag, Value::is_boolean)?;
+        }
+        typed(&place, service, "metadata", Value::is_object)?;
+        typed(&place, service, "tags", Value::is_array)?;
+        typed(&place, service, "dashboard_client", Value::is_object)?;
+        let known = ["syslog_drain", "route_forwarding", "volume_mount"];
+        for required in service["requires"].as_array().into_iter().flatten() {
+            let is_known = required.as_str().is_some_and(|text| known.contains(&text));
+            holds(is_known, || format!("{place}/requires has {required}"))?;
+        }
+    }
+    for (place, plan) in plans(catalog) {
+        for flag in ["free", "bindable", "plan_updateable", "binding_rotatable"] {
+            typed(&place, plan, flag, Value::is_boolean)?;
+        }
+        for object in ["metadata", "schemas", "maintenance_info"] {
+            typed(&place, plan, object, Value::is_object)?;
+        }
+        typed(&place, plan, "maximum_polling_duration", Value::is_u64)?;
+    }
+    Ok(())
+}
+
+fn typed(place: &str, entry: &Value, member: &str, is: impl Fn(&Value) -> bool) -> Verdict {
+    holds(entry.get(member).is_none_or(is), || {
+        format!("{place}/{member} has a type that the specification does not give it")
+    })
+}
+
+fn unique(what: &str, values: impl Iterator<Item = String>) -> Verdict {
+    let mut seen = BTreeSet::new();
+    for value in values {
+        if !seen.insert(value.clone()) {
+            return Err(Objection::broken(format!(
+                "the {what} should be unique, {value} is there twice"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn holds(it_does: bool, what: impl FnOnce() -> String) -> Verdict {
+    if it_does {
+        Ok(())
+    } else {
+        Err(Objection::broken(what()))
+    }
+}
+
+/// The offerings, each with its place.
+fn services(catalog: &Value) -> impl Iterator<Item = (String, &Value)> {
+    let services = catalog["services"].as_array().into_iter().flatten();
+    services
+        .enumerate()
+        .map(|(index, service)| (format!("/services/{index}"), service))
+}
+
+/// The plans of all offerings, each with its place.
+fn plans(catalog: &Value) -> impl Iterator<Item = (String, &Value)> {
+    services(catalog).flat_map(|(place, service)| {
+        let plans = service["plans"].as_array().into_iter().flatten();
+        plans
+            .enumerate()
+            .map(move |(index, plan)| (format!("{place}/plans/{index}"), plan))
+    })
+}
+
+/// All schemas of parameters, each with its place.
+fn parameter_schemas(catalog: &Value) -> Vec<(String, &Value)> {
+    let mut schemas = Vec::new();
+    for (place, plan) in plans(catalog) {
+        for of in [
+            "service_instance/create",
+            "service_instance/update",
+            "service_binding/create",
+        ] {
+            if let Some(schema) = plan.pointer(&format!("/schemas/{of}/parameters")) {
+                schemas.push((format!("{place}/schemas/{of}/parameters"), schema));
+            }
+        }
+    }
+    schemas
+}
+
+fn references(schema: &Value) -> Vec<&str> {
+    match schema {
+        Value::Object(members) => {
+            let own = members.get("$ref").and_then(Value::as_str);
+            own.into_iter()
+                .chain(members.values().flat_map(references))
+                .collect()
+        }
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
+}

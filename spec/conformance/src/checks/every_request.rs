@@ -1,0 +1,311 @@
+//! G: what holds for every request.
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    Check, Exchange,
+    Level::{Advice, May, Must, Should},
+    Objection, Session, Verdict,
+    asks::{instance_path, new_id, with},
+    client::{Ask, Credentials},
+    verdict::ensure,
+};
+
+/// Larger than what any platform sends: 5 MiB.
+const LARGE_BODY: usize = 5 * 1024 * 1024;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "G-02",
+        May,
+        "a request without X-Broker-API-Version is refused with 412 (or 400)",
+        |s| Box::pin(missing_version(s)),
+    ),
+    Check::new(
+        "G-03",
+        May,
+        "a version that is not 2.x is refused with 412, and a description says why",
+        |s| Box::pin(unsupported_version(s)),
+    ),
+    Check::new(
+        "G-04",
+        Advice,
+        "every version 2.x is spoken, a newer one too",
+        |s| Box::pin(minor_versions(s)),
+    ),
+    Check::new(
+        "G-06",
+        Must,
+        "without the right credentials every route answers 401, before anything else is looked at",
+        |s| Box::pin(authentication(s)),
+    ),
+    Check::new(
+        "G-07",
+        May,
+        "no request is refused for its originating identity, be it absent or unreadable",
+        |s| Box::pin(originating_identity(s)),
+    ),
+    Check::new(
+        "G-08",
+        Should,
+        "X-Broker-API-Request-Identity is echoed, in refusals too",
+        |s| Box::pin(request_identity(s)),
+    ),
+    Check::new(
+        "G-09",
+        Advice,
+        "names of headers are understood in any case",
+        |s| Box::pin(header_case(s)),
+    ),
+    Check::new(
+        "G-11",
+        Should,
+        "a body that is no JSON object of the right types is refused with 400",
+        |s| Box::pin(unreadable_bodies(s)),
+    ),
+    Check::new("G-12", Must, "unknown members of a body are ignored", |s| {
+        Box::pin(unknown_members(s))
+    }),
+    Check::new("G-14", Must, "empty ids are refused", |s| {
+        Box::pin(empty_ids(s))
+    }),
+    Check::new(
+        "G-15",
+        Should,
+        "percent-encoded ids are decoded, and ids that cannot travel are refused",
+        |s| Box::pin(encoded_ids(s)),
+    ),
+    Check::new("G-17", Advice, "a body of 5 MiB is refused with 413", |s| {
+        Box::pin(large_body(s))
+    }),
+    Check::new(
+        "G-21",
+        Must,
+        "after a refused order there is nothing",
+        |s| Box::pin(nothing_after_refusal(s)),
+    ),
+];
+
+async fn missing_version(session: &Session) -> Verdict {
+    for ask in routes() {
+        let answer = session.client.send(ask.without_version()).await?;
+        answer.expect(&[412, 400])?;
+    }
+    Ok(())
+}
+
+async fn unsupported_version(session: &Session) -> Verdict {
+    for version in ["3.0", "1.0", "two"] {
+        let ask = Ask::catalog().with_version(version);
+        let answer = session.client.send(ask).await?;
+        answer.expect(&[412])?;
+        let told = answer.text("description").unwrap_or_default();
+        ensure(!told.is_empty(), &answer, || {
+            "the answer should have a `description` that names the versions".to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+async fn minor_versions(session: &Session) -> Verdict {
+    for version in ["2.13", "2.15", "2.17", "2.99"] {
+        let ask = Ask::catalog().with_version(version);
+        session.client.send(ask).await?.expect(&[200])?;
+    }
+    Ok(())
+}
+
+async fn authentication(session: &Session) -> Verdict {
+    let catalog = || Ask::catalog();
+    let strangers = [Credentials::WrongPassword, Credentials::WrongUser]
+        .map(|credentials| catalog().with_credentials(credentials));
+    let nobody = routes().into_iter().map(|ask| {
+        ask.without_version()
+            .raw("{")
+            .with_credentials(Credentials::None)
+    });
+    for ask in strangers.into_iter().chain(nobody) {
+        session.client.send(ask).await?.expect(&[401])?;
+    }
+    Ok(())
+}
+
+async fn originating_identity(session: &Session) -> Verdict {
+    for identity in [
+        None,
+        Some("cloudfoundry eyJ1c2VyX2lkIjoiMSJ9"),
+        Some("cloudfoundry"),
+        Some("cloudfoundry %%%"),
+    ] {
+        let mut ask = Ask::catalog();
+        if let Some(identity) = identity {
+            ask = ask.header("X-Broker-API-Originating-Identity", identity);
+        }
+        session.client.send(ask).await?.expect(&[200])?;
+    }
+    Ok(())
+}
+
+async fn request_identity(session: &Session) -> Verdict {
+    let unknown = new_id();
+    for ask in [
+        Ask::catalog(),
+        Ask::last_operation(&unknown, None),
+        Ask::impatient_provision(&unknown, &json!({})),
+        Ask::catalog().without_version(),
+        Ask::catalog().with_credentials(Credentials::None),
+    ] {
+        let identity = new_id();
+        let ask = ask.header("X-Broker-API-Request-Identity", &identity);
+        let answer = session.client.send(ask).await?;
+        let echoed = answer.header("x-broker-api-request-identity");
+        ensure(echoed == identity, &answer, || {
+            format!("the answer should have X-Broker-API-Request-Identity: {identity}")
+        })?;
+    }
+    Ok(())
+}
+
+async fn header_case(session: &Session) -> Verdict {
+    let ask = Ask::catalog().with_title_case_headers();
+    session.client.send(ask).await?.expect(&[200])
+}
+
+async fn unreadable_bodies(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    let order = session.order(offer);
+    for body in ["", "{", "[]", "null", "\"text\"", "\u{0}"] {
+        for (method, path) in [
+            (Method::PUT, instance_path(&new_id())),
+            (Method::PATCH, instance_path(&new_id())),
+            (
+                Method::PUT,
+                format!("{}/service_bindings/{}", instance_path(&new_id()), new_id()),
+            ),
+        ] {
+            let ask = Ask::new(method, path).raw(body);
+            let ask = ask.header("Content-Type", "application/json");
+            session.client.send(ask).await?.expect(&[400])?;
+        }
+    }
+    let wrong = with(&order, "parameters", "text");
+    refused_order(session, &new_id(), &wrong)
+        .await?
+        .expect(&[400])
+}
+
+async fn unknown_members(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    let (plain, unknown) = (&creation.repeat, &creation.repeat_with_unknown);
+    ensure(plain.status == unknown.status, unknown, || {
+        format!(
+            "with an unknown member the answer should be as without it, {}",
+            plain.status.as_u16()
+        )
+    })
+}
+
+async fn empty_ids(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    let order = session.order(offer);
+    for member in ["service_id", "plan_id"] {
+        let body = with(&order, member, "");
+        refused_order(session, &new_id(), &body)
+            .await?
+            .expect(&[400])?;
+    }
+    let ask = Ask::new(Method::PUT, instance_path("")).json(&order);
+    session.client.send(ask).await?.expect(&[400, 404, 405])
+}
+
+async fn encoded_ids(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    let instance = session.ready_instance().await?;
+    let encoded = instance.replace('-', "%2D");
+    let plain = session
+        .client
+        .send(Ask::last_operation(instance, None))
+        .await?;
+    let answer = session
+        .client
+        .send(Ask::last_operation(&encoded, None))
+        .await?;
+    ensure(answer.status == plain.status, &answer, || {
+        format!(
+            "the answer should be as for the plain id, {}",
+            plain.status.as_u16()
+        )
+    })?;
+    let order = session.order(offer);
+    let long = "x".repeat(5000);
+    for id in ["a%2Fb", "a%20b", "a%00b", &long] {
+        refused_order(session, id, &order)
+            .await?
+            .expect(&[400, 404, 414])?;
+    }
+    Ok(())
+}
+
+async fn large_body(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    let parameters = json!({ "odb_conformance": "x".repeat(LARGE_BODY) });
+    let body = with(&session.order(offer), "parameters", parameters);
+    refused_order(session, &new_id(), &body)
+        .await?
+        .expect(&[413])
+}
+
+async fn nothing_after_refusal(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    let instance = new_id();
+    let body = with(&session.order(offer), "plan_id", new_id());
+    refused_order(session, &instance, &body)
+        .await?
+        .expect(&[400])?;
+    let poll = session
+        .client
+        .send(Ask::last_operation(&instance, None))
+        .await?;
+    poll.expect(&[404, 410])?;
+    let ask = Ask::deprovision(&instance, &offer.service.id, &offer.plan.id);
+    session.client.send(ask).await?.expect(&[410])
+}
+
+/// Sends an order that should be refused. Should it be taken, it is deleted at the end.
+pub(super) async fn refused_order(
+    session: &Session,
+    instance: &str,
+    body: &Value,
+) -> Result<Arc<Exchange>, Objection> {
+    let offer = session.offer().await?;
+    session
+        .ledger
+        .may_exist(instance, &offer.service.id, &offer.plan.id);
+    let answer = session.client.send(Ask::provision(instance, body)).await?;
+    if answer.status.is_client_error() {
+        session.ledger.is_gone(instance);
+    }
+    Ok(answer)
+}
+
+/// A harmless request for each of the ten routes.
+fn routes() -> Vec<Ask> {
+    let instance = instance_path("odb-conformance");
+    let binding = format!("{instance}/service_bindings/odb-conformance");
+    let last_operation = |path: &str| format!("{path}/last_operation");
+    vec![
+        Ask::new(Method::GET, "/v2/catalog"),
+        Ask::new(Method::PUT, &*instance),
+        Ask::new(Method::GET, &*instance),
+        Ask::new(Method::PATCH, &*instance),
+        Ask::new(Method::GET, last_operation(&instance)),
+        Ask::new(Method::DELETE, &*instance),
+        Ask::new(Method::PUT, &*binding),
+        Ask::new(Method::GET, &*binding),
+        Ask::new(Method::GET, last_operation(&binding)),
+        Ask::new(Method::DELETE, &*binding),
+    ]
+}

@@ -1,0 +1,78 @@
+//! F: fetching an instance.
+
+use crate::{
+    Check,
+    Level::{Advice, Must},
+    Objection, Session, Verdict,
+    asks::new_id,
+    client::Ask,
+    verdict::{applies, ensure},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "F-01",
+        Must,
+        "an instance is told of when its creation has succeeded; an unknown one, or one being made, is 404",
+        |s| Box::pin(fetching(s)),
+    ),
+    Check::new(
+        "F-02",
+        Advice,
+        "a dashboard_url that is there is a text, never null",
+        |s| Box::pin(dashboard(s)),
+    ),
+];
+
+async fn fetching(session: &Session) -> Verdict {
+    announced(session).await?;
+    let unknown = session.client.send(Ask::fetch(&new_id())).await?;
+    unknown.expect(&[404])?;
+    let creation = session.creation().await?;
+    if let Ok(during) = creation.during() {
+        during.fetch.expect(&[404])?;
+    }
+    creation.succeeded()?;
+    let answer = session.client.send(Ask::fetch(&creation.instance)).await?;
+    answer.expect(&[200])?;
+    let (body, offer) = (answer.json()?, session.offer().await?);
+    for (member, expected) in [
+        ("service_id", offer.service.id.clone()),
+        ("plan_id", session.current_plan(offer)),
+    ] {
+        let fits = body
+            .get(member)
+            .is_none_or(|told| told.as_str() == Some(expected.as_str()));
+        ensure(fits, &answer, || {
+            format!("`{member}` should be `{expected}`")
+        })?;
+    }
+    if let Ok(change) = session.change().await
+        && let Ok(during) = change.during()
+    {
+        if during.fetch.has_status(&[200]) {
+            return Ok(());
+        }
+        return during.fetch.expect_word("ConcurrencyError");
+    }
+    Ok(())
+}
+
+async fn dashboard(session: &Session) -> Verdict {
+    announced(session).await?;
+    let instance = session.ready_instance().await?;
+    let answer = session.client.send(Ask::fetch(instance)).await?;
+    answer.expect(&[200])?;
+    let url = answer.json()?.get("dashboard_url").cloned();
+    ensure(url.is_none_or(|url| url.is_string()), &answer, || {
+        "`dashboard_url` should be a text or absent".to_owned()
+    })
+}
+
+async fn announced(session: &Session) -> Result<(), Objection> {
+    let offer = session.offer().await?;
+    applies(
+        offer.service.instances_retrievable,
+        "the offering does not announce instances_retrievable",
+    )
+}

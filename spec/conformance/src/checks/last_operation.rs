@@ -1,0 +1,152 @@
+//! L: how an operation is doing.
+
+use crate::{
+    Check,
+    Level::{Advice, May, Must, Should},
+    Objection, Session, Verdict,
+    asks::new_id,
+    client::Ask,
+    verdict::{applies, ensure},
+    waiting::{EndState, Told, told},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "L-01",
+        Must,
+        "the last operation is answered with 200 and a state",
+        |s| Box::pin(states(s)),
+    ),
+    Check::new(
+        "L-02",
+        Must,
+        "the last operation of an unknown instance is answered with 404",
+        |s| Box::pin(unknown(s)),
+    ),
+    Check::new(
+        "L-03",
+        Must,
+        "without operation the latest operation of the instance is told",
+        |s| Box::pin(no_token(s)),
+    ),
+    Check::new(
+        "L-04",
+        Advice,
+        "an operation that nobody handed out does not change that",
+        |s| Box::pin(made_up_token(s)),
+    ),
+    Check::new(
+        "L-05",
+        Advice,
+        "an operation counts for the instance that it was made for, and for no other",
+        |s| Box::pin(foreign_token(s)),
+    ),
+    Check::new(
+        "L-06",
+        Should,
+        "the end of an operation is remembered",
+        |s| Box::pin(memory(s)),
+    ),
+    Check::new("L-07", May, "Retry-After is a number of seconds", |s| {
+        Box::pin(retry_after(s))
+    }),
+];
+
+async fn states(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    let Some(end) = &creation.end else {
+        return Err(Objection::not_shown("the broker makes instances at once"));
+    };
+    for poll in &end.polls {
+        poll.expect(&[200])?;
+        ensure(told(poll) != Told::Nothing, poll, || {
+            "`state` should be `in progress`, `succeeded` or `failed`".to_owned()
+        })?;
+    }
+    ensure(end.state == EndState::Succeeded, end.last(), || {
+        "the creation should succeed".to_owned()
+    })
+}
+
+async fn unknown(session: &Session) -> Verdict {
+    let answer = session
+        .client
+        .send(Ask::last_operation(&new_id(), None))
+        .await?;
+    answer.expect(&[404])
+}
+
+async fn no_token(session: &Session) -> Verdict {
+    asked_with(session, None).await
+}
+
+async fn made_up_token(session: &Session) -> Verdict {
+    for token in [
+        "odb-conformance",
+        "provision",
+        "{\"BoshTaskID\":4294967295}",
+    ] {
+        asked_with(session, Some(token)).await?;
+    }
+    Ok(())
+}
+
+/// The instance is there, whatever it is asked about with.
+async fn asked_with(session: &Session, token: Option<&str>) -> Verdict {
+    let instance = session.ready_instance().await?;
+    let answer = session
+        .client
+        .send(Ask::last_operation(instance, token))
+        .await?;
+    answer.expect(&[200])?;
+    ensure(
+        told(&answer) == Told::Ended(EndState::Succeeded),
+        &answer,
+        || "the instance is there, and its latest operation has succeeded".to_owned(),
+    )
+}
+
+async fn foreign_token(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    creation.succeeded()?;
+    let Some(operation) = &creation.operation else {
+        return Err(Objection::not_shown("the broker hands out no operation"));
+    };
+    let ask = Ask::last_operation(&new_id(), Some(operation));
+    session.client.send(ask).await?.expect(&[404])
+}
+
+async fn memory(session: &Session) -> Verdict {
+    let creation = session.creation().await?;
+    creation.succeeded()?;
+    let Some(operation) = &creation.operation else {
+        return Err(Objection::not_shown("the broker hands out no operation"));
+    };
+    for _ in 0..2 {
+        let ask = Ask::last_operation(&creation.instance, Some(operation));
+        let answer = session.client.send(ask).await?;
+        ensure(
+            told(&answer) == Told::Ended(EndState::Succeeded),
+            &answer,
+            || "the creation has succeeded, and should go on having done so".to_owned(),
+        )?;
+    }
+    Ok(())
+}
+
+async fn retry_after(session: &Session) -> Verdict {
+    // Whoever waits for an operation asks how it is doing.
+    session.creation().await?;
+    let mut was_told = false;
+    for answer in session.client.said() {
+        let Some(value) = answer.headers.get("retry-after") else {
+            continue;
+        };
+        was_told = true;
+        let is_number = value.to_str().is_ok_and(|text| text.parse::<u32>().is_ok());
+        ensure(is_number, &answer, || {
+            "Retry-After should be whole seconds, the only form that Cloud Foundry reads".to_owned()
+        })?;
+    }
+    applies(was_told, "no answer had Retry-After, which is allowed")
+}

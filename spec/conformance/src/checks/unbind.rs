@@ -1,0 +1,70 @@
+//! UB: bindings that are given back.
+
+use reqwest::Method;
+
+use crate::{
+    Check,
+    Level::{Advice, Must},
+    Session, Verdict,
+    asks::{instance_path, new_id},
+    client::Ask,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "UB-01",
+        Must,
+        "without service_id or plan_id a binding is not taken back: 400",
+        |s| Box::pin(missing_ids(s)),
+    ),
+    Check::new(
+        "UB-02",
+        Must,
+        "a binding given back is answered with 200, or 202 where that takes a while",
+        |s| Box::pin(given_back(s)),
+    ),
+    Check::new(
+        "UB-03",
+        Must,
+        "a binding that is not there is answered with 410",
+        |s| Box::pin(unknown(s)),
+    ),
+    Check::new(
+        "UB-04",
+        Advice,
+        "a binding of an instance that is not there is answered with 410",
+        |s| Box::pin(unknown_instance(s)),
+    ),
+];
+
+async fn missing_ids(session: &Session) -> Verdict {
+    session.needs_bindings().await?;
+    let instance = session.ready_instance().await?;
+    let offer = session.offer().await?;
+    let path = format!("{}/service_bindings/{}", instance_path(instance), new_id());
+    for (name, value) in [
+        ("service_id", &offer.service.id),
+        ("plan_id", &offer.plan.id),
+    ] {
+        let ask = Ask::new(Method::DELETE, &*path).query(name, value);
+        session.client.send(ask).await?.expect(&[400])?;
+    }
+    Ok(())
+}
+
+async fn given_back(session: &Session) -> Verdict {
+    session.bindings().await?.given_back.expect(&[200, 202])
+}
+
+async fn unknown(session: &Session) -> Verdict {
+    let bindings = session.bindings().await?;
+    bindings.never_was.expect(&[410])?;
+    bindings.given_back_again.expect(&[410])
+}
+
+async fn unknown_instance(session: &Session) -> Verdict {
+    session.needs_bindings().await?;
+    let offer = session.offer().await?;
+    let ask = Ask::unbind(&new_id(), &new_id(), &offer.service.id, &offer.plan.id);
+    session.client.send(ask).await?.expect(&[410])
+}

@@ -1,0 +1,215 @@
+//! U: changes.
+
+use serde_json::json;
+
+use super::asynchrony::same_operation;
+use crate::{
+    Check,
+    Level::{Advice, May, Must},
+    Objection, Session, Verdict,
+    asks::{new_id, with, without},
+    client::Ask,
+    verdict::{applies, ensure},
+    waiting::EndState,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "U-01",
+        Must,
+        "a change without service_id, or with an unknown one, is refused with 400",
+        |s| Box::pin(wrong_service(s)),
+    ),
+    Check::new(
+        "U-02",
+        Must,
+        "a change without plan_id is a valid one",
+        |s| Box::pin(without_plan(s)),
+    ),
+    Check::new(
+        "U-03",
+        Advice,
+        "a change to an unknown plan is refused with 400",
+        |s| Box::pin(unknown_plan(s)),
+    ),
+    Check::new(
+        "U-04",
+        Advice,
+        "a change of an unknown instance is answered with 404",
+        |s| Box::pin(unknown_instance(s)),
+    ),
+    Check::new(
+        "U-06",
+        Must,
+        "a change of a plan that cannot be left is refused with 422",
+        |s| Box::pin(fixed_plan(s)),
+    ),
+    Check::new(
+        "U-07",
+        Must,
+        "another maintenance_info.version than the catalog's is refused with 422 MaintenanceInfoConflict",
+        |s| Box::pin(wrong_version(s)),
+    ),
+    Check::new(
+        "U-08",
+        Must,
+        "a change repeated while it is in progress is answered with 202 and the same operation",
+        |s| Box::pin(repeat(s)),
+    ),
+    Check::new(
+        "U-09",
+        Must,
+        "another change meanwhile is refused with 422 ConcurrencyError",
+        |s| Box::pin(busy(s)),
+    ),
+    Check::new(
+        "U-12",
+        Must,
+        "a change of nothing but the context is taken where the offering announces it",
+        |s| Box::pin(context_only(s)),
+    ),
+    Check::new(
+        "U-13",
+        May,
+        "a change of nothing is answered with 200",
+        |s| Box::pin(nothing_to_do(s)),
+    ),
+];
+
+async fn wrong_service(session: &Session) -> Verdict {
+    let instance = session.ready_instance().await?;
+    let body = session.change_of_nothing(session.offer().await?);
+    for body in [
+        without(&body, "service_id"),
+        with(&body, "service_id", new_id()),
+    ] {
+        let answer = session.client.send(Ask::update(instance, &body)).await?;
+        answer.expect(&[400])?;
+    }
+    Ok(())
+}
+
+async fn without_plan(session: &Session) -> Verdict {
+    let instance = session.ready_instance().await?;
+    let offer = session.offer().await?;
+    let plan = session.current_plan(offer);
+    let parameters = session.fewest_parameters(offer.plan_called(&plan));
+    let body = with(&session.change_from(offer, &plan), "parameters", parameters);
+    taken(session, instance, &body).await
+}
+
+async fn unknown_plan(session: &Session) -> Verdict {
+    let instance = session.ready_instance().await?;
+    let offer = session.offer().await?;
+    let body = session.change_from(offer, &session.current_plan(offer));
+    let body = with(&body, "plan_id", new_id());
+    session
+        .client
+        .send(Ask::update(instance, &body))
+        .await?
+        .expect(&[400])
+}
+
+async fn unknown_instance(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    let body = session.change_from(offer, &offer.plan.id);
+    let body = with(&body, "plan_id", offer.plan.id.as_str());
+    session
+        .client
+        .send(Ask::update(&new_id(), &body))
+        .await?
+        .expect(&[404, 410])
+}
+
+async fn fixed_plan(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    applies(!offer.can_be_left(), "the plan can be left")?;
+    let Some(other) = &offer.other_plan else {
+        return Err(Objection::not_shown("there is no other plan"));
+    };
+    let instance = session.ready_instance().await?;
+    let body = session.change_from(offer, &offer.plan.id);
+    let body = with(&body, "plan_id", other.id.as_str());
+    session
+        .client
+        .send(Ask::update(instance, &body))
+        .await?
+        .expect(&[422])
+}
+
+async fn wrong_version(session: &Session) -> Verdict {
+    let instance = session.ready_instance().await?;
+    let offer = session.offer().await?;
+    let plan = session.current_plan(offer);
+    let body = with(&session.change_from(offer, &plan), "plan_id", plan);
+    let body = with(
+        &body,
+        "maintenance_info",
+        json!({ "version": "0.0.0-odb-conformance" }),
+    );
+    let answer = session.client.send(Ask::update(instance, &body)).await?;
+    answer.expect_word("MaintenanceInfoConflict")
+}
+
+async fn repeat(session: &Session) -> Verdict {
+    let change = session.change().await?;
+    same_operation(&change.accepted, &change.during()?.repeat)?;
+    match &change.end {
+        Some(end) => ensure(end.state == EndState::Succeeded, end.last(), || {
+            "the change should succeed".to_owned()
+        }),
+        None => Ok(()),
+    }
+}
+
+async fn busy(session: &Session) -> Verdict {
+    let change = session.change().await?;
+    session.ensure_busy(&change.during()?.other).await
+}
+
+async fn context_only(session: &Session) -> Verdict {
+    let offer = session.offer().await?;
+    applies(
+        offer.service.allow_context_updates,
+        "the offering does not announce allow_context_updates",
+    )?;
+    let instance = session.ready_instance().await?;
+    taken(session, instance, &session.change_of_nothing(offer)).await
+}
+
+async fn nothing_to_do(session: &Session) -> Verdict {
+    let instance = session.ready_instance().await?;
+    let offer = session.offer().await?;
+    let plan = session.current_plan(offer);
+    let mut body = with(&session.change_from(offer, &plan), "plan_id", plan.as_str());
+    let current = offer.plan_called(&plan);
+    body["parameters"] = session.fewest_parameters(current);
+    if let Some(version) = current.and_then(|plan| plan.version()) {
+        body["maintenance_info"] = json!({ "version": version });
+        body["previous_values"]["maintenance_info"] = json!({ "version": version });
+    }
+    let answer = session.client.send(Ask::update(instance, &body)).await?;
+    if answer.has_status(&[202]) {
+        session
+            .follow(instance, answer.text("operation").as_deref())
+            .await?;
+    }
+    session.ensure_fitting_parameters(&answer).await?;
+    answer.expect(&[200])
+}
+
+/// A request is answered with 200, or with 202 and then succeeds.
+async fn taken(session: &Session, instance: &str, body: &serde_json::Value) -> Verdict {
+    let answer = session.client.send(Ask::update(instance, body)).await?;
+    session.ensure_fitting_parameters(&answer).await?;
+    answer.expect(&[200, 202])?;
+    if answer.has_status(&[202]) {
+        let end = session
+            .follow(instance, answer.text("operation").as_deref())
+            .await?;
+        ensure(end.state == EndState::Succeeded, end.last(), || {
+            "the change should succeed".to_owned()
+        })?;
+    }
+    Ok(())
+}

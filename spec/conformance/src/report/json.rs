@@ -1,0 +1,77 @@
+//! For programs; `docs/conformance.md` describes the form.
+
+use serde_json::{Value, json};
+
+use super::{reason, shown_by};
+use crate::{CheckResult, Exchange, Report, Standing};
+
+pub(super) fn write(report: &Report) -> Result<String, serde_json::Error> {
+    let document = json!({
+        "summary": {
+            "passed": report.count(Standing::Passed),
+            "failed": report.count(Standing::Failed),
+            "warnings": report.count(Standing::Warning),
+            "skipped": report.count(Standing::Skipped),
+            "duration_ms": milliseconds(report.took),
+        },
+        "results": report.results.iter().map(result).collect::<Vec<_>>(),
+        "left_behind": report.left_behind.iter().map(|left| json!({
+            "service_instance": left.instance,
+            "reason": left.why,
+        })).collect::<Vec<_>>(),
+    });
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn result(result: &CheckResult) -> Value {
+    let mut entry = json!({
+        "rule": result.rule.id,
+        "level": result.rule.level.to_string(),
+        "text": result.rule.text,
+        "result": match result.standing() {
+            Standing::Passed => "passed",
+            Standing::Failed => "failed",
+            Standing::Warning => "warning",
+            Standing::Skipped => "skipped",
+        },
+        "duration_ms": milliseconds(result.took),
+    });
+    if let Some(reason) = reason(&result.outcome) {
+        entry["reason"] = reason.into();
+    }
+    if let Some(shown) = shown_by(&result.outcome) {
+        entry["exchange"] = exchange(shown);
+    }
+    entry
+}
+
+fn exchange(exchange: &Exchange) -> Value {
+    let headers: serde_json::Map<String, Value> = exchange
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.to_string(),
+                value.to_str().unwrap_or("(no text)").into(),
+            )
+        })
+        .collect();
+    json!({
+        "request": {
+            "line": exchange.request_line(),
+            "headers": exchange.request_headers.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "body": exchange.told_request_body(),
+        },
+        "response": {
+            "status": exchange.status.as_u16(),
+            "headers": headers,
+            "body": exchange.told_body(),
+        },
+    })
+}
+
+fn milliseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

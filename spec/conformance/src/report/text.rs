@@ -1,0 +1,62 @@
+//! For people: what is wrong with its evidence, what was not shown, and a summary.
+
+use std::fmt::Write as _;
+
+use super::{reason, shown_by};
+use crate::{CheckResult, Report, Standing};
+
+pub(super) fn write(report: &Report) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_to(&mut text, report);
+    text
+}
+
+fn write_to(text: &mut String, report: &Report) -> std::fmt::Result {
+    for result in &report.results {
+        let word = match result.standing() {
+            Standing::Passed => "passed ",
+            Standing::Failed => "FAILED ",
+            Standing::Warning => "warning",
+            Standing::Skipped => "skipped",
+        };
+        let rule = &result.rule;
+        writeln!(
+            text,
+            "{word}  {:<6} {:<6}  {}",
+            rule.id,
+            rule.level.to_string(),
+            rule.text
+        )?;
+        evidence(text, result)?;
+    }
+    for left in &report.left_behind {
+        writeln!(
+            text,
+            "\nleft behind: service instance {}: {}",
+            left.instance, left.why
+        )?;
+    }
+    let count = |standing| report.count(standing);
+    writeln!(
+        text,
+        "\n{} passed, {} failed, {} warnings, {} skipped in {} s",
+        count(Standing::Passed),
+        count(Standing::Failed),
+        count(Standing::Warning),
+        count(Standing::Skipped),
+        report.took.as_secs()
+    )
+}
+
+fn evidence(text: &mut String, result: &CheckResult) -> std::fmt::Result {
+    if let Some(reason) = reason(&result.outcome) {
+        writeln!(text, "         {reason}")?;
+    }
+    if let Some(exchange) = shown_by(&result.outcome) {
+        for line in exchange.to_string().lines() {
+            writeln!(text, "           {line}")?;
+        }
+    }
+    Ok(())
+}

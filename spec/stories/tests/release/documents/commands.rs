@@ -1,0 +1,68 @@
+//! Commands of documents, typed in their order by somebody with a foundation, a broker and its files.
+
+use std::rc::Rc;
+
+use odb_stories::{Desk, Document};
+use tokio::{
+    sync::Semaphore,
+    task::{JoinSet, LocalSet},
+};
+
+use super::{bosh, fences::is_of_others};
+
+/// How many documents are worked through at once.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Blocks for the BOSH CLI.
+const BOSH: &str = "sh bosh";
+
+#[tokio::test]
+async fn what_documents_tell_to_type_works_in_the_order_in_which_they_tell_it() {
+    let places = Rc::new(Semaphore::new(SIDE_BY_SIDE));
+    let (mut readers, here) = (JoinSet::new(), LocalSet::new());
+    for document in Document::all() {
+        let places = Rc::clone(&places);
+        let reading = async move {
+            let _place = places.acquire().await;
+            work_through(&document).await
+        };
+        readers.spawn_local_on(reading, &here);
+    }
+    let (mut followed, mut failed) = (0, 0);
+    while let Some(read) = here.run_until(readers.join_next()).await {
+        match read {
+            Ok(blocks) => followed += blocks,
+            // What was wrong has been printed.
+            Err(_) => failed += 1,
+        }
+    }
+    assert_eq!(
+        failed, 0,
+        "so many documents tell to type what does not work"
+    );
+    assert!(followed > 20, "the commands are not found");
+}
+
+/// Types all commands of a document that are nobody else's, and tells how many blocks there were. What is for the BOSH CLI is held
+/// to it whoever else runs the block; that one has the files.
+async fn work_through(document: &Document) -> usize {
+    let mut fences = document.fences();
+    fences.retain(|fence| {
+        fence.information == BOSH || (fence.language() == "sh" && !is_of_others(document, fence))
+    });
+    if fences.is_empty() {
+        return 0;
+    }
+    let mut desk = Desk::of(document).await;
+    for fence in &fences {
+        let place = format!("{}:{}", document.path, fence.line);
+        for call in desk.follow(fence).await {
+            if is_of_others(document, fence) {
+                bosh::expect_known(&place, &call);
+            } else {
+                bosh::expect_fine(&place, &call, desk.folder());
+            }
+        }
+    }
+    fences.len()
+}

@@ -1,0 +1,327 @@
+//! The client asks for what cannot be: it gets a clear error, and nothing has changed.
+
+use odb_stories::{Answer, Foundation, Order, Platform, new_id};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::history_of_an_order;
+
+/// Every route of the Open Service Broker API, one below it that is none, and one beside it.
+const ROUTES: [(&str, &str); 12] = [
+    ("GET", "/v2/catalog"),
+    ("PUT", "/v2/service_instances/i?accepts_incomplete=true"),
+    ("PATCH", "/v2/service_instances/i?accepts_incomplete=true"),
+    ("GET", "/v2/service_instances/i"),
+    ("GET", "/v2/service_instances/i/last_operation"),
+    ("DELETE", "/v2/service_instances/i?accepts_incomplete=true"),
+    ("PUT", "/v2/service_instances/i/service_bindings/b"),
+    ("GET", "/v2/service_instances/i/service_bindings/b"),
+    (
+        "GET",
+        "/v2/service_instances/i/service_bindings/b/last_operation",
+    ),
+    ("DELETE", "/v2/service_instances/i/service_bindings/b"),
+    ("GET", "/v2/nothing"),
+    ("POST", "/nothing"),
+];
+
+#[tokio::test]
+async fn an_order_that_cannot_be_understood_is_refused_with_the_reason() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let small = Order::small;
+
+    for (order, status, reason) in [
+        (small().without("service_id"), 400, "service_id missing"),
+        (small().without("plan_id"), 400, "plan_id missing"),
+        (small().with("plan_id", "".into()), 400, "plan_id missing"),
+        (
+            small().with("service_id", new_id().into()),
+            400,
+            "service-id not in the catalog",
+        ),
+        (
+            small().with("plan_id", new_id().into()),
+            400,
+            "plan-id not in the catalog",
+        ),
+        (small().with("plan_id", 5.into()), 400, "wrong type"),
+        (
+            small().with_parameters(json!(["maxclients"])),
+            400,
+            "`parameters` is not a JSON object",
+        ),
+        (
+            small().with_parameters(json!("maxclients")),
+            400,
+            "`parameters` is not a JSON object",
+        ),
+        (
+            small().with("context", json!([])),
+            400,
+            "`context` is not a JSON object",
+        ),
+        (small().without_patience(), 422, "asynchronous"),
+        (
+            small().with("maintenance_info", json!({ "version": "1.0.0" })),
+            422,
+            "maintenance information",
+        ),
+    ] {
+        let answer = broker.platform().provision(&new_id(), &order).await;
+        assert_eq!(answer.status, status, "{order:?}: {answer:?}");
+        assert!(
+            answer.description().contains(reason),
+            "{order:?}: {answer:?}"
+        );
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn refusals_that_platforms_act_on_have_the_words_of_the_specification() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let conflict = Order::small().with("maintenance_info", json!({ "version": "1.0.0" }));
+
+    for (order, word) in [
+        (Order::small().without_patience(), "AsyncRequired"),
+        (conflict, "MaintenanceInfoConflict"),
+    ] {
+        let answer = broker.platform().provision(&new_id(), &order).await;
+        assert_eq!(answer.expect_status(422).error(), word);
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn a_platform_that_will_not_wait_cannot_change_or_delete_anything_either() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let order = Order::small();
+    let (service, plan) = (&order.body["service_id"], &order.body["plan_id"]);
+    let query = format!("service_id={service}&plan_id={plan}").replace('"', "");
+    let path = format!("/v2/service_instances/{instance}?{query}");
+
+    for answer in [
+        platform.update(&instance, &order.without_patience()).await,
+        platform.send(platform.request(Method::DELETE, &path)).await,
+    ] {
+        assert_eq!(answer.expect_status(422).error(), "AsyncRequired");
+    }
+    let history = foundation.director().history().await;
+    assert_eq!(history, history_of_an_order(&instance));
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_json_object_is_refused() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let instance = format!("/v2/service_instances/{}", new_id());
+    let binding = format!("{instance}/service_bindings/{}", new_id());
+
+    for (method, path) in [
+        (Method::PUT, &instance),
+        (Method::PATCH, &instance),
+        (Method::PUT, &binding),
+    ] {
+        for body in [
+            "",
+            "{",
+            "{\"service_id\": }",
+            "[]",
+            "null",
+            "\"text\"",
+            "\u{0}",
+        ] {
+            let path = format!("{path}?accepts_incomplete=true");
+            let request = broker.platform().request(method.clone(), &path);
+            let request = request.header("Content-Type", "application/json");
+            let answer = broker.platform().send(request.body(body)).await;
+            assert_eq!(answer.status, 400, "{method} {path} {body:?}: {answer:?}");
+            assert!(!answer.description().is_empty());
+        }
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn an_id_that_cannot_travel_is_refused() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    let long = "x".repeat(129);
+
+    for id in ["a%2Fb", "a%20b", "%C3%A4", "a%22b", "a%00b", "a:b", &long] {
+        let answers: [Answer; 6] = [
+            platform.provision(id, &Order::small()).await,
+            platform.update(id, &Order::small()).await,
+            platform.deprovision(id).await,
+            platform.bind(id, "b").await,
+            platform.bind("i", id).await,
+            platform.last_operation(id, "").await,
+        ];
+        for answer in answers {
+            assert_eq!(answer.status, 400, "{id}: {answer:?}");
+            let description = answer.description();
+            assert!(
+                description.contains("cannot be used"),
+                "{id}: {description}"
+            );
+        }
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let order = Order::small().with_parameters(json!({ "certificate": "x".repeat(2_000_000) }));
+
+    let answer = broker.platform().provision(&new_id(), &order).await;
+
+    assert_eq!(answer.status, 413, "{}", answer.text);
+    assert!(answer.description().contains("larger than"), "{answer:?}");
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_refused_on_every_route() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let stranger = broker.platform().with_wrong_password();
+
+    for (method, path) in ROUTES {
+        let method: Method = method.parse().unwrap();
+        let request = stranger.request(method.clone(), path).body("{");
+        expect_challenge(&stranger, request, &format!("{method} {path}")).await;
+        // Neither the version nor anything else is looked at before.
+        let request = stranger.anonymous_request(method.clone(), path);
+        expect_challenge(&stranger, request, &format!("nobody: {method} {path}")).await;
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn a_request_without_a_version_that_is_spoken_here_is_refused() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+
+    for (method, path) in ROUTES
+        .into_iter()
+        .filter(|(_, path)| path.starts_with("/v2/"))
+    {
+        for version in [None, Some("3.0"), Some("2"), Some("two"), Some("")] {
+            let method: Method = method.parse().unwrap();
+            let mut request = platform.request(method, path).build().unwrap();
+            request.headers_mut().remove("X-Broker-API-Version");
+            if let Some(version) = version {
+                let version = version.parse().unwrap();
+                request
+                    .headers_mut()
+                    .insert("X-Broker-API-Version", version);
+            }
+            let answer = platform.execute(request).await;
+            assert_eq!(answer.status, 412, "{path} {version:?}: {answer:?}");
+            assert!(answer.description().contains("X-Broker-API-Version"));
+        }
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_answered_in_json() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+
+    for (method, path, status) in [
+        (Method::GET, "/", 404),
+        (Method::GET, "/v2", 404),
+        (Method::GET, "/v2/nothing", 404),
+        (Method::POST, "/nothing", 404),
+        (Method::PUT, "/v2/service_instances/", 404),
+        (Method::POST, "/v2/catalog", 405),
+        (Method::POST, "/v2/service_instances/i", 405),
+        (Method::PUT, "/v2/service_instances/i/last_operation", 405),
+        (
+            Method::PATCH,
+            "/v2/service_instances/i/service_bindings/b",
+            405,
+        ),
+    ] {
+        let answer = platform.send(platform.request(method.clone(), path)).await;
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        assert!(!answer.description().is_empty(), "{method} {path}");
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn every_answer_bears_the_requests_identity() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+
+    for (method, path) in ROUTES {
+        let (method, identity): (Method, String) = (method.parse().unwrap(), new_id());
+        for request in [
+            platform.request(method.clone(), path),
+            platform.anonymous_request(method, path),
+        ] {
+            let request = request.header("X-Broker-API-Request-Identity", &identity);
+            let answer = platform.send(request).await;
+            let echoed = answer.header("x-broker-api-request-identity");
+            assert_eq!(echoed, identity, "{path}: {answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_cannot_be_changed_bound_or_deleted() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+
+    let updated = platform.update(&instance, &Order::small()).await;
+    assert!(!updated.expect_status(404).description().is_empty());
+    let bound = platform.bind(&instance, &new_id()).await;
+    assert!(!bound.expect_status(404).description().is_empty());
+    let polled = platform.last_operation(&instance, "made up").await;
+    polled.expect_status(404);
+    for gone in [
+        platform.deprovision(&instance).await,
+        platform.unbind(&instance, &new_id()).await,
+    ] {
+        assert_eq!(gone.expect_status(410).json(), json!({}));
+    }
+    foundation.director().expect_untouched().await;
+}
+
+#[tokio::test]
+async fn health_is_told_to_everybody_and_tells_nothing_else() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+
+    let answer = platform
+        .send(platform.anonymous_request(Method::GET, "/health"))
+        .await;
+
+    let body: Value = answer.expect_status(200).json();
+    assert_eq!(body, json!({ "status": "ok" }));
+}
+
+async fn expect_challenge(platform: &Platform, request: reqwest::RequestBuilder, what: &str) {
+    let answer = platform.send(request).await;
+    assert_eq!(answer.status, 401, "{what}: {answer:?}");
+    let challenge = answer.header("www-authenticate");
+    assert!(challenge.starts_with("Basic realm="), "{what}: {answer:?}");
+    assert!(!answer.description().is_empty(), "{what}");
+}

@@ -1,0 +1,626 @@
+//! `on-demand-broker check` tells everything that is wrong with a configuration, `schema` what a right one looks like.
+
+use std::{
+    fs::{self, File, Permissions},
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use odb_stories::{Binaries, BrokerConfiguration, Foundation, InstancesApi};
+use serde_json::{Value, json};
+
+use crate::start_up::expect_no_secrets;
+
+const TWENTY_FAULTS: &str = include_str!("check/twenty-faults.yml");
+const GUIDE: &str = include_str!("../../../../docs/operators/configuration.md");
+const SCHEMA: &str = include_str!("../../../schemas/broker.schema.json");
+
+/// A command of the broker that has ended.
+struct Ran {
+    status: i32,
+    output: String,
+    complaints: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("it prints text");
+        Self {
+            status: output.status.code().expect("it ends by itself"),
+            output: text(output.stdout),
+            complaints: text(output.stderr),
+        }
+    }
+
+    /// The JSON document that stands on stdout, and nothing else.
+    fn report(&self) -> Value {
+        assert_eq!(self.complaints, "");
+        serde_json::from_str(&self.output)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.output))
+    }
+}
+
+fn broker(arguments: &[&str]) -> Command {
+    let mut command = Command::new(Binaries::find().path("on-demand-broker"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Ran {
+    Ran::of(broker(arguments).output().expect("it can be started"))
+}
+
+/// Checks a configuration as a file of that text.
+fn check(text: &str, arguments: &[&str]) -> Ran {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    check_in(folder.path(), text, arguments)
+}
+
+fn check_in(folder: &Path, text: &str, arguments: &[&str]) -> Ran {
+    let file = folder.join("broker.yml");
+    fs::write(&file, text)
+        .and_then(|()| fs::set_permissions(&file, Permissions::from_mode(0o640)))
+        .expect("the folder is our own");
+    let arguments = [&["check", "--config", "broker.yml"], arguments].concat();
+    let mut command = broker(&arguments);
+    Ran::of(
+        command
+            .current_dir(folder)
+            .output()
+            .expect("it can be started"),
+    )
+}
+
+fn twenty_faults(folder: &Path, arguments: &[&str]) -> Ran {
+    fs::write(folder.join("no-key.pem"), "hunter2 is no key").expect("the folder is our own");
+    let text = TWENTY_FAULTS.replace("@FOLDER@", &folder.display().to_string());
+    check_in(folder, &text, arguments)
+}
+
+/// Line and key of what the file with the twenty faults announces after this word.
+fn announced(word: &str) -> Vec<(u64, String)> {
+    let mut announced = Vec::new();
+    for (number, line) in (1..).zip(TWENTY_FAULTS.lines()) {
+        let comment = line.split_once(" # ").map_or("", |(_, comment)| comment);
+        for announcement in comment.split("  ") {
+            if let Some(key) = announcement.strip_prefix(word) {
+                announced.push((number, key.trim().to_owned()));
+            }
+        }
+    }
+    announced
+}
+
+fn problems(report: &Value, sort: &str) -> Vec<(u64, String)> {
+    let problems = report[sort].as_array().expect("there is a list").iter();
+    let place_and_key = problems.map(|problem| {
+        let line = problem["line"].as_u64().expect("a line is known");
+        (
+            line,
+            problem["key"].as_str().expect("a key is text").to_owned(),
+        )
+    });
+    place_and_key.collect()
+}
+
+#[test]
+fn twenty_planted_faults_are_all_told_with_line_key_and_remedy() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let expected = announced("fault:");
+    assert_eq!(expected.len(), 20);
+
+    let text = twenty_faults(folder.path(), &[]);
+    let json = twenty_faults(folder.path(), &["--format", "json"]);
+
+    assert_eq!((text.status, json.status), (1, 1));
+    let report = json.report();
+    assert_eq!(problems(&report, "faults"), expected);
+    assert_eq!(problems(&report, "remarks"), announced("remark:"));
+    assert_eq!(report["fine"], false);
+    for fault in report["faults"].as_array().unwrap() {
+        for half in ["wrong", "right"] {
+            assert_ne!(fault[half], "", "{fault}");
+        }
+        let (line, column) = (&fault["line"], &fault["column"]);
+        let (key, wrong, right) = (&fault["key"], &fault["wrong"], &fault["right"]);
+        let printed = [key, wrong, right].map(|text| text.as_str().unwrap());
+        let code = fault["code"].as_str().map(|code| format!(" [{code}]"));
+        assert_eq!(
+            code.is_some(),
+            key.as_str().unwrap().contains(".tls."),
+            "{fault}"
+        );
+        let line = format!(
+            "broker.yml:{line}:{column}: fault: `{}` {}; {}{}",
+            printed[0],
+            printed[1],
+            printed[2],
+            code.unwrap_or_default()
+        );
+        assert!(
+            text.output.lines().any(|said| said == line),
+            "{line}\n{}",
+            text.output
+        );
+    }
+    assert!(
+        text.output
+            .ends_with("\nbroker.yml: 20 faults, 2 remarks\n"),
+        "{}",
+        text.output
+    );
+}
+
+#[test]
+fn no_part_of_a_secret_is_told_wherever_it_slipped_to() {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let slips = [
+        "broker: {password: *hunter2}",
+        "broker: {password: &hunter2 }",
+        "broker: {password: !hunter2 x}",
+        "broker: {password: {hunter2: hunter2}}",
+        "broker: {password:hunter2, port: 1}",
+        "broker: {hunter2, port: 1}",
+        "broker:\n  password: hunter2\n hunter2: x",
+        "broker:\n  password: \"hunter2\n",
+        "broker:\n  password: 'hunter2' hunter2\n",
+        "broker:\n  password: |\n  hunter2\n",
+        "broker:\n  password: @hunter2\n",
+        "broker:\n  password: `hunter2\n",
+        "broker:\n  password: %hunter2\n",
+        "broker:\n  password: [hunter2\n",
+        "broker:\n  password: {hunter2\n",
+        "broker:\n  password hunter2\n",
+        "hunter2",
+        "- hunter2",
+        "bosh: {root_ca_cert: hunter2}",
+        "bosh: {root_ca_cert: \"-----BEGIN CERTIFICATE-----\\nhunter2hunter2hunter2\\n-----END CERTIFICATE-----\\n\"}",
+        "bosh: {root_ca_cert: \"-----BEGIN CERTIFICATE-----\\naHVudGVyMg==\\n-----END CERTIFICATE-----\\n\"}",
+        "bosh: {authentication: hunter2}",
+        "bosh: {authentication: {uaa: {client_credentials: [hunter2]}}}",
+        "cf: {uaa: {authentication: {user_credentials: {username: a, password: [hunter2]}}}}",
+        "service_catalog: {dashboard_client: {id: a, secret: {hunter2: 1}}}",
+        "service_catalog: {dashboard_client: hunter2}",
+        "service_catalog: {maintenance_info: {private: {password: [hunter2]}}}",
+        "service_catalog: {plans: [{properties: [hunter2]}]}",
+        "service_catalog: {global_properties: hunter2}",
+        "broker: hunter2",
+        "bosh: {url: 'https://admin:hunter2@host/?t=hunter2'}",
+        "cf: {url: 'https://hunter2@host'}",
+        "broker: {tls: {cert_file: /nowhere, key_file: \"-----BEGIN PRIVATE KEY-----\\nhunter2\\n\"}}",
+        "broker: {tls: {key_file: '-----BEGIN PRIVATE KEY----- hunter2'}}",
+        "service_deployment: {'-----BEGIN PRIVATE KEY----- hunter2': x}",
+    ];
+    let mut reports = vec![
+        twenty_faults(folder.path(), &[]),
+        twenty_faults(folder.path(), &["--format", "json"]),
+    ];
+    reports.extend(slips.iter().map(|slip| check(slip, &[])));
+
+    for ran in reports {
+        let said = ran.output + &ran.complaints;
+        assert_eq!(ran.status, 1, "{said}");
+        assert!(
+            !said.contains("hunter") && !said.contains("aHVudGVyMg"),
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_that_a_broker_runs_with_is_fine_near_and_far() {
+    let foundation = Foundation::start().await;
+    let file = foundation
+        .broker()
+        .write("broker.yml")
+        .display()
+        .to_string();
+
+    for arguments in [&[][..], &["--online"], &["--elsewhere"]] {
+        let arguments = [&["check", "--format", "json", "--config", &file], arguments].concat();
+        let ran = run(&arguments);
+
+        let report = ran.report();
+        assert_eq!(ran.status, 0, "{report}");
+        assert_eq!(report["fine"], true, "{report}");
+        assert_eq!(report["faults"], json!([]));
+        assert_eq!(report["remarks"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn neighbours_are_asked_when_the_operator_wants_it_and_their_answers_get_a_line() {
+    let foundation = Foundation::start().await;
+    let file = foundation
+        .broker()
+        .with(
+            "/bosh/authentication/uaa/client_credentials/client_secret",
+            "hunter2-bosh".into(),
+        )
+        .with(
+            "/cf/uaa/authentication/client_credentials/client_secret",
+            "hunter2-cf".into(),
+        )
+        .write("broker.yml")
+        .display()
+        .to_string();
+
+    let near = run(&["check", "--config", &file]);
+    let online = run(&["check", "--config", &file, "--online", "--format", "json"]);
+
+    assert_eq!(near.status, 0, "{}", near.output);
+    assert!(
+        near.output
+            .contains("not checked: Director, Cloud Controller"),
+        "{}",
+        near.output
+    );
+    assert_eq!(online.status, 1);
+    let report = online.report();
+    let keys: Vec<_> = problems(&report, "faults")
+        .into_iter()
+        .map(|(_, key)| key)
+        .collect();
+    assert_eq!(
+        keys,
+        ["bosh.authentication", "cf.uaa.authentication"],
+        "{report}"
+    );
+    let faults = report["faults"].as_array().unwrap().iter();
+    let codes: Vec<_> = faults.map(|fault| &fault["code"]).collect();
+    assert_eq!(codes, ["ODB-1102", "ODB-1110"], "{report}");
+    assert!(!online.output.contains("hunter2"), "{}", online.output);
+    expect_no_secrets(&foundation, &online.output);
+}
+
+#[tokio::test]
+async fn schemas_are_asked_of_the_adapter_unless_the_broker_runs_elsewhere() {
+    let foundation = Foundation::start().await;
+    let script = r#"echo "hunter2 on stderr" >&2; echo '{"hunter2": '; touch "$folder/asked""#;
+    let file = foundation
+        .broker()
+        .with("/broker/enable_plan_schemas", true.into())
+        .with_adapter(&foundation.adapters().script(script))
+        .write("broker.yml")
+        .display()
+        .to_string();
+    let asked = foundation.folder().join("asked");
+
+    let far = run(&["check", "--config", &file, "--elsewhere"]);
+    assert_eq!(far.status, 0, "{}", far.output);
+    assert!(!asked.exists());
+
+    let near = run(&["check", "--config", &file]);
+    assert_eq!(near.status, 1, "{}", near.output);
+    assert!(asked.exists());
+    for plan in ["small", "large"] {
+        let told = format!("the schemas of plan `{plan}`");
+        let key = "`broker.enable_plan_schemas` fails: ";
+        let tells = |line: &str| line.contains(key) && line.contains(&told);
+        assert!(near.output.lines().any(tells), "{}", near.output);
+    }
+    assert!(!near.output.contains("hunter2"), "{}", near.output);
+}
+
+#[tokio::test]
+async fn each_plan_is_ordered_on_trial_unless_the_adapter_is_switched_off() {
+    let foundation = Foundation::start().await;
+    let group = "/service_catalog/plans/0/instance_groups/0/name";
+    let unknown = foundation.broker().with(group, "no-such-group".into());
+    let script = r#"echo "nobody knows this plan" >&2; exit 1"#;
+    let broken = foundation
+        .broker()
+        .with_adapter(&foundation.adapters().script(script));
+
+    let file = broken.write("broken.yml").display().to_string();
+    let ran = run(&["check", "--config", &file, "--format", "json"]);
+    let report = ran.report();
+    assert_eq!(ran.status, 1, "{report}");
+    let faults = report["faults"].as_array().unwrap();
+    assert_eq!(faults.len(), 2, "{report}");
+    for (index, plan) in ["small", "large"].into_iter().enumerate() {
+        let fault = &faults[index];
+        assert_eq!(fault["key"], format!("service_catalog.plans[{index}]"));
+        assert_eq!(fault["code"], "ODB-3003", "{report}");
+        let wrong = fault["wrong"].as_str().unwrap();
+        assert!(
+            wrong.starts_with(&format!("is plan `{plan}`, which cannot be ordered: "))
+                && wrong.contains("nobody knows this plan"),
+            "{report}"
+        );
+    }
+
+    let off = run(&["check", "--config", &file, "--adapter", "off"]);
+    assert_eq!(off.status, 0, "{}", off.output);
+    let left_out = "not checked: the adapter's answers; `--adapter on` asks for them\n";
+    assert!(off.output.contains(left_out), "{}", off.output);
+
+    let file = unknown.write("unknown.yml").display().to_string();
+    let ran = run(&["check", "--config", &file]);
+    assert_eq!(ran.status, 1, "{}", ran.output);
+    assert!(ran.output.contains("no-such-group"), "{}", ran.output);
+    expect_no_secrets(&foundation, &ran.output);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_instances_api_is_asked_online() {
+    let foundation = Foundation::start().await;
+    let api = InstancesApi::start().await;
+    let check = |url: &str| {
+        let configuration = foundation.broker().with_instances_api(url);
+        let file = configuration.write("listed.yml").display().to_string();
+        run(&["check", "--config", &file, "--online", "--format", "json"])
+    };
+
+    let ran = check(api.url());
+    assert_eq!(ran.status, 0, "{}", ran.output);
+    assert_eq!(api.requests().len(), 1);
+
+    let ran = check("http://127.0.0.1:1/");
+    let report = ran.report();
+    assert_eq!(ran.status, 1, "{report}");
+    let fault = &report["faults"][0];
+    assert_eq!(fault["key"], "service_instances_api.url", "{report}");
+    assert_eq!(fault["code"], "ODB-4005", "{report}");
+}
+
+#[tokio::test]
+async fn a_file_that_everybody_may_read_is_remarked_on() {
+    let foundation = Foundation::start().await;
+    let file = foundation.broker().write("broker.yml");
+    for (mode, is_told) in [(0o640, false), (0o644, true), (0o604, true)] {
+        fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+        let ran = run(&["check", "--config", &file.display().to_string()]);
+        assert_eq!(ran.status, 0, "{}", ran.output);
+        let told = ran.output.contains(
+            "remark: the file holds secrets and can be read by every user of this machine; ",
+        );
+        assert_eq!(told, is_told, "{mode:o}: {}", ran.output);
+    }
+}
+
+#[tokio::test]
+async fn a_reference_in_the_place_of_a_value_is_a_fault() {
+    let foundation = Foundation::start().await;
+    let with = |pointer: &str, value: Value| {
+        let configuration = foundation.broker().with(pointer, value);
+        let file = configuration.write("broker.yml").display().to_string();
+        let ran = run(&[
+            "check",
+            "--elsewhere",
+            "--config",
+            &file,
+            "--format",
+            "json",
+        ]);
+        (ran.status, ran.report())
+    };
+    for (pointer, value, key) in [
+        ("/broker/password", json!("((hunter2))"), "broker.password"),
+        (
+            "/service_catalog/plans/0/instance_groups/0/azs",
+            json!(["((hunter2))"]),
+            "service_catalog.plans[0].instance_groups[0].azs[0]",
+        ),
+    ] {
+        let (status, report) = with(pointer, value);
+        assert_eq!(status, 1, "{report}");
+        assert_eq!(report["faults"][0]["key"], key, "{report}");
+        assert_eq!(report["faults"].as_array().unwrap().len(), 1, "{report}");
+        assert!(!report.to_string().contains("hunter2"), "{report}");
+    }
+    // In a text for people it may be meant; what adapters get, they may refer to.
+    let (status, report) = with(
+        "/service_catalog/service_description",
+        json!("A store ((small))"),
+    );
+    assert_eq!(status, 0, "{report}");
+    let key = "service_catalog.service_description";
+    assert_eq!(report["remarks"][0]["key"], key, "{report}");
+    let (status, report) = with(
+        "/service_catalog/plans/0/properties",
+        json!({"secret": "((/a/b))"}),
+    );
+    assert_eq!(status, 0, "{report}");
+    assert_eq!(report["remarks"], json!([]), "{report}");
+}
+
+#[test]
+fn a_configuration_comes_by_standard_input_or_is_not_there() {
+    let mut child = broker(&["check", "--config", "-", "--elsewhere"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(b"broker:\n  port: 0\n").expect("it reads");
+    drop(stdin);
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.status, 1);
+    let told = "standard input:2:9: fault: `broker.port` is 0; ";
+    assert!(
+        ran.output.starts_with(told) || ran.output.contains(&format!("\n{told}")),
+        "{}",
+        ran.output
+    );
+
+    let ran = run(&[
+        "check",
+        "--config",
+        "/nowhere/broker.yml",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(ran.status, 1);
+    let told = ran.report()["faults"][0]["wrong"].to_string();
+    assert!(told.contains("cannot be read"), "{told}");
+}
+
+#[test]
+fn a_command_line_without_meaning_ends_with_two_and_help_with_zero() {
+    for (arguments, status) in [
+        (&["check"][..], 2),
+        (&["check", "--config", "x", "--format", "poem"], 2),
+        (&["check", "--config", "x", "--elsewhere", "--online"], 2),
+        (&["schema", "x"], 2),
+        (&["check", "--help"], 0),
+        (&["serve", "--help"], 0),
+        (&["schema", "--help"], 0),
+        (&["--help"], 0),
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.complaints);
+        let said = if status == 0 {
+            &ran.output
+        } else {
+            &ran.complaints
+        };
+        assert!(
+            said.contains("--help") || said.contains("Usage:"),
+            "{arguments:?}: {said}"
+        );
+    }
+    let help = run(&["check", "--help"]).output.replace('\n', " ");
+    assert!(help.contains("No neighbour is asked"), "{help}");
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_does_no_harm() {
+    let (reader, writer) = std::io::pipe().expect("there is a pipe");
+    drop(reader);
+    let status = broker(&["schema"])
+        .stdout(writer)
+        .status()
+        .expect("it can be started");
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn the_schema_that_is_printed_is_the_one_in_the_project() {
+    let printed = run(&["schema"]);
+    assert_eq!(printed.status, 0);
+    assert!(
+        printed.output == SCHEMA,
+        "run `on-demand-broker schema > spec/schemas/broker.schema.json`"
+    );
+}
+
+#[tokio::test]
+async fn configurations_of_these_tests_fit_the_schema() {
+    let foundation = Foundation::start().await;
+    let schema = serde_json::from_str(SCHEMA).expect("it is JSON");
+    let schema = jsonschema::validator_for(&schema).expect("it is a schema");
+    let errands =
+        json!({ "post_deploy": [{ "name": "health-check", "instances": ["redis-server/0"] }] });
+    let quotas = json!({ "resources": { "ips": { "limit": 3, "cost": 1 } } });
+    let variants: [BrokerConfiguration<'_>; 6] = [
+        foundation.broker(),
+        foundation
+            .broker()
+            .with_plain_http()
+            .with_lifecycle_errands(&errands),
+        foundation
+            .broker()
+            .with_instances_api("https://instances.example.com"),
+        foundation
+            .broker()
+            .without_cloud_controller()
+            .without_quotas(),
+        foundation
+            .broker()
+            .with_request_budget(5)
+            .with_plan_limit(3),
+        foundation.broker().with_quotas(
+            json!({ "service_instance_limit": 4 }),
+            quotas,
+            Value::Null,
+        ),
+    ];
+    for configuration in variants {
+        let file = configuration.write("broker.yml");
+        let document: Value =
+            serde_json::from_reader(File::open(&file).unwrap()).expect("JSON is YAML");
+
+        let faults: Vec<_> = schema
+            .iter_errors(&document)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+
+        assert_eq!(faults, Vec::<String>::new());
+        let ran = run(&["check", "--config", &file.display().to_string()]);
+        assert_eq!(ran.status, 0, "{}", ran.output);
+    }
+}
+
+#[tokio::test]
+async fn the_commands_of_the_guide_do_what_it_says() {
+    let foundation = Foundation::start().await;
+    foundation.broker().write("broker.yml");
+    let blocks: Vec<&str> = GUIDE
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(blocks.len(), 4);
+    let executable = Binaries::find().path("on-demand-broker");
+    let path = std::env::var_os("PATH").expect("there is a shell somewhere");
+    let folders = [executable.parent().expect("it is in a folder").to_owned()];
+    let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path)));
+
+    for block in blocks {
+        let mut shell = Command::new("bash");
+        shell.args(["-euc", block]).current_dir(foundation.folder());
+        shell.env("PATH", path.as_ref().expect("no folder has a colon"));
+        let ran = Ran::of(shell.output().expect("there is Bash"));
+        assert_eq!(ran.status, 0, "{block}: {}{}", ran.output, ran.complaints);
+    }
+    let schema = fs::read_to_string(foundation.folder().join("broker.schema.json"));
+    assert_eq!(schema.expect("a command has written it"), SCHEMA);
+    // Two lines of the example in the guide are of the file with the twenty faults.
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let said = twenty_faults(folder.path(), &[]).output;
+    for line in GUIDE
+        .lines()
+        .filter(|line| line.starts_with("broker.yml:") && line.contains('`'))
+    {
+        assert!(said.lines().any(|said| said == line), "{line}\n{said}");
+    }
+}
+
+#[tokio::test]
+async fn neither_a_start_nor_a_check_repeats_what_is_secret_in_addresses_and_paths() {
+    let foundation = Foundation::start().await;
+    let pem = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n";
+    let wrong = foundation
+        .broker()
+        .with("/broker/tls/key_file", pem.into())
+        .with("/bosh/url", "https://admin:hunter2@127.0.0.1:1/".into())
+        .write("wrong.yml");
+    let out_of_reach = foundation
+        .broker()
+        .with("/bosh/url", "https://127.0.0.1:1/?t=hunter2".into())
+        .write("out-of-reach.yml");
+
+    for (file, told) in [
+        (wrong, &["`broker.tls.key_file`", "`bosh.url`"][..]),
+        (out_of_reach, &["`https://127.0.0.1:1/`"]),
+    ] {
+        let file = file.display().to_string();
+        for arguments in [
+            &["check", "--online", "--config"][..],
+            &["serve", "--config"],
+        ] {
+            let ran = run(&[arguments, &[&file]].concat());
+
+            let said = ran.output + &ran.complaints;
+            assert_eq!(ran.status, 1, "{said}");
+            assert!(!said.contains("hunter2"), "{said}");
+            for words in told {
+                assert!(said.contains(words), "{words}: {said}");
+            }
+        }
+    }
+}

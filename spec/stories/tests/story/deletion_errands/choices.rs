@@ -1,0 +1,330 @@
+//! Which instances are deleted, whether any are, and how the errand is called.
+
+use std::fs;
+
+use odb_stories::Errand;
+use serde_json::json;
+
+use super::{DELETE_ALL, ERAS, Era, PURGE, Stage, refusal};
+
+#[tokio::test]
+async fn the_errand_is_called_as_the_go_program_is() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        stage.order("db").await;
+        let file = stage
+            .configuration()
+            .write(DELETE_ALL)
+            .display()
+            .to_string();
+
+        let run = Errand::by_its_name(&stage.foundation, DELETE_ALL)
+            .with(&["-configFilePath", &file])
+            .run()
+            .await
+            .expect_status(0);
+
+        assert_eq!(run.last_text(), "FINISHED DELETES");
+        stage.expect_nothing_left().await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_given_or_of_no_use_is_told_of_in_the_go_programs_words() {
+    let stage = Stage::of(Era::V3).await;
+    let bad = stage.foundation.folder().join("bad.yml");
+    fs::write(&bad, "cf: [").unwrap();
+    let zero = stage.configuration().with("/max_in_flight", 0.into());
+    let zero = zero.write(DELETE_ALL).display().to_string();
+    let bad = bad.display().to_string();
+    for (arguments, begin) in [
+        (
+            &[] as &[&str],
+            "Error reading config file: open : no such file or directory",
+        ),
+        (&["-configFilePath", &bad], "Invalid config file: "),
+        (&["-configFilePath", &zero], "Invalid config file: "),
+    ] {
+        let errand = Errand::by_its_name(&stage.foundation, DELETE_ALL).with(arguments);
+        let run = errand.run().await.expect_status(1);
+        assert!(run.last_text().starts_with(begin), "{}", run.talk);
+    }
+    for (arguments, text) in [
+        (&[] as &[&str], "Missing argument -brokerName"),
+        (
+            &["-brokerName", "redis-broker"],
+            "Missing argument -configFilePath",
+        ),
+    ] {
+        let errand = Errand::by_its_name(&stage.foundation, PURGE).with(arguments);
+        let run = errand.run().await.expect_status(1);
+        assert_eq!(run.last_text(), text);
+    }
+}
+
+#[tokio::test]
+async fn only_what_matches_every_filter_is_deleted_and_the_rest_is_no_failure() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        stage.order("one").await;
+        let two = stage.order("two").await;
+        stage.order_of("large", "three").await;
+        for (arguments, left) in [
+            (
+                &["--org", "another"] as &[&str],
+                &["one", "three", "two"] as &[&str],
+            ),
+            (
+                &["--plan", "large", "--space", "development", "--org", "acme"],
+                &["one", "two"],
+            ),
+            (&["--instance", &two], &["one"]),
+            (&["--space", stage.foundation.space()], &[]),
+        ] {
+            let run = stage.delete_all(arguments).await.expect_status(0);
+            assert_eq!(run.last_text(), "FINISHED DELETES", "{era:?} {arguments:?}");
+            assert_eq!(stage.instances().await, left, "{era:?} {arguments:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_is_misspelled_deletes_nothing() {
+    let stage = Stage::of(Era::V3).await;
+    stage.order("db").await;
+
+    let run = stage.delete_all(&["--plan", "smal"]).await.expect_status(1);
+
+    let told = run.last_text();
+    assert!(
+        told.contains("`smal`") && told.contains("large, small"),
+        "{told}"
+    );
+    assert_eq!(stage.instances().await, ["db"]);
+}
+
+#[tokio::test]
+async fn a_dry_run_lists_what_would_be_deleted_and_changes_nothing() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+
+        let run = stage
+            .delete_all(&["--dry-run", "--output", "json"])
+            .await
+            .expect_status(0);
+
+        assert_eq!(
+            run.last_text(),
+            "1 service instance(s) would be deleted; nothing was changed"
+        );
+        let row = json!({
+            "service_instance_id": guid,
+            "plan": "small",
+            "organization": "acme",
+            "space": "development",
+            "outcome": "would_change",
+        });
+        assert_eq!(run.json()["instances"], json!([row]));
+        let row = run.talk.lines().find(|line| line.starts_with(&guid));
+        let row = row.unwrap_or_else(|| panic!("{}", run.talk));
+        let cells: Vec<_> = row.split_whitespace().collect();
+        assert_eq!(cells[1..], ["small", "acme/development", "would", "change"]);
+        let run = stage.purge(&["--dry-run"]).await.expect_status(0);
+        assert!(run.talk.contains(&guid), "{}", run.talk);
+        assert_eq!(stage.changes().await, Vec::<String>::new(), "{era:?}");
+        assert_eq!(stage.instances().await, ["db"]);
+    }
+}
+
+#[tokio::test]
+async fn the_report_tells_what_became_of_each_instance() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let mut guids = vec![stage.order("one").await, stage.order("two").await];
+        guids.sort();
+
+        let run = stage
+            .delete_all(&["--output", "json"])
+            .await
+            .expect_status(0);
+
+        let report = run.json();
+        assert_eq!(report["errand"], DELETE_ALL);
+        assert_eq!(report["status"], "succeeded");
+        assert_eq!(report["counts"], json!({ "succeeded": 2 }));
+        let rows = report["instances"].as_array().unwrap();
+        for (row, guid) in rows.iter().zip(&guids) {
+            assert_eq!(row["service_instance_id"], guid.as_str());
+            assert_eq!(row["outcome"], "succeeded");
+        }
+        let run = stage
+            .delete_all(&["--output", "json"])
+            .await
+            .expect_status(0);
+        assert_eq!(run.json()["instances"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_cannot_be_deleted_is_forgotten_where_the_operator_wants_that() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let stuck = stage.order("stuck").await;
+        stage.next_task(&stuck, super::fails()).await;
+
+        let run = stage
+            .delete_all(&["--purge-failed", "--output", "json"])
+            .await
+            .expect_status(0);
+
+        let row = &run.json()["instances"][0];
+        assert_eq!(row["outcome"], "purged");
+        let cause = row["cause"].as_str().unwrap_or_default();
+        assert!(cause.starts_with("Delete operation failed."), "{row}");
+        let told = run.last_text();
+        assert!(
+            told.starts_with(
+                "FINISHED DELETES. 1 service instance(s) could not be deleted and were purged"
+            ),
+            "{told}"
+        );
+        assert!(told.contains("orphan-deployments"), "{told}");
+        let shown = run.talk.lines().find(|line| line.starts_with(&stuck));
+        assert!(
+            shown.is_some_and(|row| row.contains("purged")),
+            "{}",
+            run.talk
+        );
+        assert_eq!(stage.instances().await, Vec::<String>::new());
+        let deployments = stage.foundation.director().deployments().await;
+        assert_eq!(deployments, [format!("service-instance_{stuck}")]);
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_has_not_failed_yet_is_not_forgotten() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let slow = stage.order("slow").await;
+        stage.next_task(&slow, super::holds()).await;
+
+        let said = ["--purge-failed", "--give-up-after", "3", "--output", "json"];
+        let run = stage.delete_all(&said).await.expect_status(1);
+
+        let row = &run.json()["instances"][0];
+        assert_eq!(row["outcome"], "failed", "{era:?}");
+        let cause = row["cause"].as_str().unwrap_or_default();
+        assert!(cause.contains("It was not purged"), "{row}");
+        assert_eq!(stage.instances().await, ["slow"]);
+        stage.foundation.control().clear_task_faults().await;
+    }
+}
+
+#[tokio::test]
+async fn one_at_a_time_is_what_the_go_program_does() {
+    let stage = Stage::of(Era::V3).await;
+    for name in ["one", "two", "three"] {
+        stage.order(name).await;
+    }
+
+    let run = stage
+        .delete_all(&["--max-in-flight", "1"])
+        .await
+        .expect_status(0);
+
+    let results = run.texts().into_iter();
+    let results = results.filter_map(|text| text.strip_prefix("Result: deleted service instance "));
+    let results: Vec<_> = results.collect();
+    let texts = run.texts();
+    for guid in &results {
+        let begun = texts
+            .iter()
+            .position(|text| *text == format!("Deleting service instance {guid}"));
+        let ended = texts
+            .iter()
+            .position(|text| *text == format!("Result: deleted service instance {guid}"));
+        let between = &texts[begun.unwrap()..ended.unwrap()];
+        let foreign = between.iter().filter(|text| {
+            text.starts_with("Deleting service instance ") && !text.ends_with(*guid)
+        });
+        assert_eq!(foreign.count(), 0, "{between:#?}");
+    }
+    assert_eq!(results.len(), 3);
+}
+
+/// Their plans have nothing in common but the id of the offering.
+#[tokio::test]
+async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        stage.order("db").await;
+        let _other = stage.another_broker().await;
+
+        let run = stage.delete_all(&[]).await.expect_status(1);
+
+        assert!(
+            run.last_text().contains("more than one broker"),
+            "{}",
+            run.talk
+        );
+        for (name, why) in [
+            ("nobody", "no service broker found with name: nobody"),
+            ("idle-broker", "does not offer the service offering"),
+        ] {
+            let run = stage.delete_all(&["--broker-name", name]).await;
+            let run = run.expect_status(1);
+            assert!(run.last_text().contains(why), "{}", run.talk);
+        }
+        assert_eq!(stage.changes().await, Vec::<String>::new(), "{era:?}");
+        let named = &["--broker-name", "redis-broker"];
+        stage.delete_all(named).await.expect_success();
+        stage.expect_nothing_left().await;
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_is_named_and_not_there_is_told_of_and_nothing_is_deleted() {
+    let stage = Stage::of(Era::V3).await;
+    let guid = stage.order("db").await;
+
+    let named = ["--instance", &guid, "--instance", "nobody"];
+    let run = stage.delete_all(&named).await.expect_status(1);
+
+    assert!(
+        run.last_text()
+            .contains("chosen: nobody; nothing was deleted"),
+        "{}",
+        run.talk
+    );
+    assert_eq!(stage.instances().await, ["db"]);
+}
+
+#[tokio::test]
+async fn a_list_that_cannot_be_had_is_told_of_with_its_cause() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        stage.order("db").await;
+        let path = era.or(
+            "/v3/service_instances",
+            "/v2/service_plans/*/service_instances",
+        );
+        stage
+            .answers("GET", path, 403, &refusal(10003, "CF-NotAuthorized"))
+            .await;
+
+        let run = stage.delete_all(&["--output", "json"]).await;
+        let run = run.expect_status(1);
+
+        let told = run.last_text();
+        let document = run.json();
+        assert_eq!(document["status"], "failed");
+        assert_eq!(document["error"], told);
+        assert!(
+            told.contains("could not list the service instances")
+                && told.contains("CF-NotAuthorized"),
+            "{told}"
+        );
+        assert_eq!(stage.changes().await, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,206 @@
+//! The errand is stopped, killed, and run again.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use odb_stories::{RunningErrand, eventually};
+use serde_json::{Value, json};
+
+use super::{DELETE_ALL, ERAS, PURGE, Stage, holds, others::says, outcomes::deletion_requests};
+use crate::PATIENCE;
+
+/// A fleet may take longer than one instance.
+const FLEET: Duration = Duration::from_mins(5);
+
+#[tokio::test]
+async fn told_to_stop_it_begins_no_more_and_says_what_goes_on() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let mut guids = Vec::new();
+        for name in ["one", "two", "three"] {
+            guids.push(stage.order(name).await);
+        }
+        for guid in &guids {
+            stage.next_task(guid, holds()).await;
+        }
+        let arguments = ["--max-in-flight", "2", "--output", "json"];
+        let mut errand = stage.errand(DELETE_ALL, &arguments).start();
+        eventually("two are being deleted", PATIENCE, async || {
+            let talk = errand.talk();
+            if talk.matches("Waiting for service instance").count() == 2 {
+                Ok(())
+            } else {
+                Err(talk)
+            }
+        })
+        .await;
+
+        errand.terminate();
+        let run = errand.ended().await.expect_status(1);
+
+        assert_eq!(
+            run.last_text(),
+            "3 of 3 service instance(s) are not deleted: 2 still being deleted, 1 not tried; run the errand again for them"
+        );
+        assert_eq!(
+            run.talk.matches("is still being deleted").count(),
+            2,
+            "{}",
+            run.talk
+        );
+        let report = run.json();
+        assert_eq!(report["status"], "stopped");
+        assert_eq!(
+            report["counts"],
+            json!({ "in_progress": 2, "not_reached": 1 })
+        );
+
+        // The next run picks them up.
+        stage.foundation.control().clear_task_faults().await;
+        stage.delete_all(&[]).await.expect_success();
+        for guid in &guids {
+            assert_eq!(deletion_requests(&stage, guid).await, 1, "{era:?}");
+        }
+        stage.expect_nothing_left().await;
+    }
+}
+
+#[tokio::test]
+async fn killed_again_and_again_it_deletes_a_fleet_to_the_last_instance_and_none_twice() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        seed(&stage, 60).await;
+        let all = guids(&stage).await;
+        assert!(all.len() >= 60);
+
+        for deleted in [5, 20, 40] {
+            let mut errand = stage.errand(DELETE_ALL, &[]).start();
+            let left = all.len() - deleted;
+            falls_to(&stage, left, &mut errand).await;
+            errand.kill();
+        }
+        let errand = stage.errand(DELETE_ALL, &["--output", "json"]).start();
+        let run = errand.ended_within(FLEET).await.expect_status(0);
+
+        assert_eq!(run.json()["status"], "succeeded", "{}", run.output);
+        assert_eq!(guids(&stage).await, BTreeSet::new());
+        let director = stage.foundation.director();
+        assert_eq!(director.deployments().await, Vec::<String>::new());
+        let deletions = stage.deletions().await;
+        let names: BTreeSet<_> = deletions.iter().collect();
+        assert_eq!(
+            names.len(),
+            deletions.len(),
+            "one was deleted twice: {deletions:#?}"
+        );
+        for guid in &all {
+            let requests = deletion_requests(&stage, guid).await;
+            assert!(
+                requests <= 1,
+                "{era:?}: {guid} was asked for {requests} times"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_purge_that_was_killed_is_finished_by_the_next_one() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        seed(&stage, 20).await;
+        let all = guids(&stage).await;
+        let arguments = ["--broker-name", "redis-broker"];
+        let mut errand = stage.errand(PURGE, &arguments).start();
+        falls_to(&stage, all.len() - 5, &mut errand).await;
+        errand.kill();
+
+        let errand = stage.errand(PURGE, &arguments).start();
+        errand.ended_within(FLEET).await.expect_success();
+
+        stage.expect_nothing_left().await;
+        let brokers = stage.get("/v3/service_brokers").await;
+        assert_eq!(brokers["pagination"]["total_results"], 0);
+    }
+}
+
+#[tokio::test]
+async fn told_to_stop_while_nobody_answers_its_looks_it_ends_all_the_same() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        stage.next_task(&guid, holds()).await;
+        let polled = era.polled(&guid);
+        let mut errand = held_at(&stage, "GET", &polled, era.or(0, 1)).await;
+
+        errand.terminate();
+
+        let run = errand.ended().await.expect_status(1);
+        let told = format!("service instance {guid} is still being deleted");
+        assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_does_not_wait_for_the_answer_to_a_request() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        let mut errand = held_at(&stage, "DELETE", &era.path(&guid), 0).await;
+
+        errand.terminate();
+        says(&errand, "finishing the current step").await;
+        errand.interrupt();
+
+        let run = errand.ended().await.expect_status(1);
+        assert!(run.last_text().contains("second signal"), "{}", run.talk);
+    }
+}
+
+/// An errand that is waiting for an answer of the Cloud Controller which does not come.
+async fn held_at(stage: &Stage, method: &str, path: &str, after: u64) -> RunningErrand {
+    let hold = json!({
+        "server": "cloud-controller",
+        "requests": { "method": method, "path": path },
+        "after": after,
+        "effect": { "kind": "hold", "moment": "before" },
+    });
+    let control = stage.foundation.control();
+    let fault = control.set_fault(&hold).await;
+    let errand = stage.errand(DELETE_ALL, &[]).start();
+    eventually("it waits for an answer", PATIENCE, async || {
+        let fault = control.fault(fault.id).await;
+        if fault.holds > 0 {
+            Ok(())
+        } else {
+            Err(errand.talk())
+        }
+    })
+    .await;
+    errand
+}
+
+/// Instances that nobody ordered: most of them work, some have failed before.
+async fn seed(stage: &Stage, instances: usize) {
+    // The manifests of the others are as the service adapter makes this one's.
+    stage.order("example").await;
+    stage.foundation.control().seed_fleet(instances, 7).await;
+}
+
+async fn guids(stage: &Stage) -> BTreeSet<String> {
+    let found = stage.get("/v3/service_instances?per_page=500").await;
+    let rows = found["resources"].as_array().into_iter().flatten();
+    let guids = rows.map(|row: &Value| row["guid"].as_str().unwrap_or_default().to_owned());
+    guids.collect()
+}
+
+async fn falls_to(stage: &Stage, left: usize, errand: &mut RunningErrand) {
+    eventually("so many are deleted", FLEET, async || {
+        let count = guids(stage).await.len();
+        assert!(errand.is_running() || count == 0, "{}", errand.talk());
+        if count <= left {
+            Ok(())
+        } else {
+            Err(format!("{count} are left"))
+        }
+    })
+    .await;
+}

@@ -1,0 +1,383 @@
+//! How the deletion of an instance ends, line by line of the table in `spec/contracts/errands.md` §5.
+
+use serde_json::json;
+
+use super::{ERAS, Era, Stage, fails, holds, refusal};
+
+#[tokio::test]
+async fn every_instance_of_the_offering_is_deleted() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guids = [
+            stage.order("one").await,
+            stage.order("two").await,
+            stage.order_of("large", "three").await,
+        ];
+
+        let run = stage.delete_all(&[]).await.expect_status(0);
+
+        let texts = run.texts();
+        assert_eq!(
+            texts[0],
+            "Deleter Configuration: polling_initial_offset: 0, polling_interval: 0."
+        );
+        for guid in &guids {
+            let steps = [
+                format!("Deleting service instance {guid}"),
+                format!("Waiting for service instance {guid} to be deleted"),
+                format!("Result: deleted service instance {guid}"),
+            ];
+            let places = steps.map(|step| texts.iter().position(|text| *text == step));
+            assert!(
+                places.is_sorted() && places[0].is_some(),
+                "{era:?} {guid}: {texts:#?}"
+            );
+        }
+        assert_eq!(run.last_text(), "FINISHED DELETES");
+        assert_eq!(run.output, "");
+        stage.expect_nothing_left().await;
+        assert_eq!(stage.deletions().await.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn where_there_is_nothing_nothing_is_done() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let run = stage.delete_all(&[]).await.expect_status(0);
+
+        let texts = run.texts();
+        let end = &texts[texts.len() - 2..];
+        assert_eq!(end, ["No service instances found.", "FINISHED DELETES"]);
+        assert_eq!(stage.changes().await, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_cannot_be_deleted_does_not_keep_the_others_and_is_deleted_by_the_next_run()
+ {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let stuck = stage.order("stuck").await;
+        let others = [stage.order("one").await, stage.order("two").await];
+        stage.next_task(&stuck, fails()).await;
+
+        let run = stage.delete_all(&[]).await.expect_status(1);
+
+        let failed =
+            format!("Result: failed to delete service instance {stuck}. Delete operation failed.");
+        let texts = run.texts();
+        assert!(
+            texts.iter().any(|text| text.starts_with(&failed)),
+            "{era:?}: {texts:#?}"
+        );
+        for other in &others {
+            let deleted = format!("Result: deleted service instance {other}");
+            assert!(texts.contains(&deleted.as_str()), "{texts:#?}");
+        }
+        assert_eq!(
+            run.last_text(),
+            "1 of 3 service instance(s) are not deleted: 1 failed; run the errand again for them"
+        );
+        assert_eq!(stage.instances().await, ["stuck"]);
+        stage.comes_to(&stuck, "delete failed").await;
+
+        // The Go program never deleted it again.
+        stage.delete_all(&[]).await.expect_success();
+        stage.expect_nothing_left().await;
+    }
+}
+
+#[tokio::test]
+async fn what_the_broker_said_of_a_failure_is_told_with_the_instance() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let stuck = stage.order("stuck").await;
+        stage.next_task(&stuck, fails()).await;
+
+        let run = stage
+            .delete_all(&["--output", "json"])
+            .await
+            .expect_status(1);
+
+        let report = run.json();
+        assert_eq!(report["counts"], json!({ "failed": 1 }));
+        let record = &report["instances"][0];
+        assert_eq!(record["service_instance_id"], stuck.as_str());
+        assert_eq!(
+            (&record["plan"], &record["space"]),
+            (&json!("small"), &json!("development"))
+        );
+        assert_eq!(record["outcome"], "failed");
+        let cause = record["cause"].as_str().unwrap();
+        assert!(
+            cause.contains("Instance deletion failed"),
+            "{era:?}: {cause}"
+        );
+        assert!(run.talk.contains(cause), "{}", run.talk);
+    }
+}
+
+#[tokio::test]
+async fn a_broker_that_is_not_there_fails_the_instance_with_the_platforms_words() {
+    for era in ERAS {
+        let mut stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        stage.broker.stop().await;
+
+        let run = stage.delete_all(&[]).await.expect_status(1);
+
+        let failed = format!("Result: failed to delete service instance {guid}. ");
+        let texts = run.texts();
+        let told = texts.iter().find(|text| text.starts_with(&failed));
+        assert!(
+            told.is_some_and(|text| text.contains("broker")),
+            "{era:?}: {texts:#?}"
+        );
+        stage.broker.start_again().await;
+        stage.delete_all(&[]).await.expect_success();
+        stage.expect_nothing_left().await;
+    }
+}
+
+#[tokio::test]
+async fn what_the_platform_does_not_know_any_more_is_deleted_and_what_it_lists_all_the_same_is_counted()
+ {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        let gone = era.or(
+            refusal(10010, "CF-ResourceNotFound"),
+            refusal(60004, "CF-ServiceInstanceNotFound"),
+        );
+        stage.answers("GET", &era.path(&guid), 404, &gone).await;
+
+        let run = stage.delete_all(&[]).await.expect_status(1);
+
+        let deleted = format!("Result: deleted service instance {guid}");
+        assert!(run.texts().contains(&deleted.as_str()), "{}", run.talk);
+        let offering = run.last_text().to_owned();
+        assert!(
+            offering.starts_with("expected 0 instances for service offering with unique ID: ")
+                && offering.ends_with(". Got 1 instance(s)."),
+            "{offering}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_404_that_is_not_the_platforms_own_is_no_deletion() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        stage.next_task(&guid, holds()).await;
+        let router = json!("404 Not Found: Requested route does not exist.");
+        stage.answers("GET", &era.polled(&guid), 404, &router).await;
+
+        let run = stage.delete_all(&[]).await.expect_status(1);
+
+        let failed = format!("Result: failed to delete service instance {guid}. Error: ");
+        assert!(run.talk.contains(&failed), "{era:?}: {}", run.talk);
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_polled_who_does_not_let_us_look_or_answers_nonsense() {
+    let nonsense = json!({});
+    let forbidden = refusal(10003, "CF-NotAuthorized");
+    let unknown = refusal(1000, "CF-InvalidAuthToken");
+    for era in ERAS {
+        for (status, body) in [(403, &forbidden), (401, &unknown), (200, &nonsense)] {
+            let stage = Stage::of(era).await;
+            let guid = stage.order("db").await;
+            // Version 2 is looked at by the same path before the request.
+            stage
+                .answers_after(era.or(0, 1), "GET", &era.polled(&guid), status, body)
+                .await;
+            stage.next_task(&guid, holds()).await;
+
+            let run = stage.delete_all(&[]).await.expect_status(1);
+
+            let failed = format!("Result: failed to delete service instance {guid}. Error: ");
+            assert!(run.talk.contains(&failed), "{era:?} {status}: {}", run.talk);
+            assert_eq!(
+                deletion_requests(&stage, &guid).await,
+                1,
+                "{era:?} {status}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn credentials_that_are_refused_end_the_run_early() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        for name in ["one", "two", "three"] {
+            stage.order(name).await;
+        }
+        stage
+            .answers(
+                "DELETE",
+                &era.path("*"),
+                401,
+                &refusal(1000, "CF-InvalidAuthToken"),
+            )
+            .await;
+
+        let run = stage
+            .delete_all(&["--max-in-flight", "1"])
+            .await
+            .expect_status(1);
+
+        assert_eq!(
+            run.last_text(),
+            "3 of 3 service instance(s) are not deleted: 1 failed, 2 not tried; run the errand again for them"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_cannot_be_looked_at_is_deleted_all_the_same() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        let path = era.path(&guid);
+        let fault = json!({
+            "server": "cloud-controller",
+            "requests": { "method": "GET", "path": path },
+            "times": 1,
+            "effect": { "kind": "answer", "status": 500, "headers": {}, "body": "oh" },
+        });
+        stage.foundation.control().set_fault(&fault).await;
+
+        let run = stage.delete_all(&[]).await.expect_status(0);
+
+        let told = format!(
+            "could not retrieve information about service instance {guid}, will try to delete"
+        );
+        assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+        stage.expect_nothing_left().await;
+    }
+}
+
+#[tokio::test]
+async fn server_errors_and_broken_connections_are_no_answer_about_a_deletion() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        stage.next_task(&guid, holds()).await;
+        let polled = era.polled(&guid);
+        let after = era.or(0, 1);
+        for (skip, effect) in [
+            (
+                after,
+                json!({ "kind": "answer", "status": 500, "headers": {}, "body": "oh" }),
+            ),
+            (after + 1, json!({ "kind": "drop", "moment": "before" })),
+        ] {
+            let fault = json!({
+                "server": "cloud-controller",
+                "requests": { "method": "GET", "path": polled },
+                "after": skip, "times": 1, "effect": effect,
+            });
+            stage.foundation.control().set_fault(&fault).await;
+        }
+
+        let errand = stage.errand(super::DELETE_ALL, &[]).start();
+        odb_stories::eventually("it tries again", crate::PATIENCE, async || {
+            let talk = errand.talk();
+            let tries = talk.matches("trying again").count();
+            if tries > 0 { Ok(()) } else { Err(talk) }
+        })
+        .await;
+        stage.foundation.control().clear_task_faults().await;
+
+        errand.ended().await.expect_success();
+        assert_eq!(deletion_requests(&stage, &guid).await, 1, "{era:?}");
+        stage.expect_nothing_left().await;
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_the_request_is_no_reason_for_a_second_one() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        stage.next_task(&guid, holds()).await;
+        let fault = json!({
+            "server": "cloud-controller",
+            "requests": { "method": "DELETE", "path": era.path(&guid) },
+            "times": 1,
+            "effect": { "kind": "drop", "moment": "after" },
+        });
+        stage.foundation.control().set_fault(&fault).await;
+
+        let errand = stage.errand(super::DELETE_ALL, &[]).start();
+        let told = format!(
+            "service instance {guid} is being deleted, will skip sending the delete request"
+        );
+        odb_stories::eventually("it finds out", crate::PATIENCE, async || {
+            let talk = errand.talk();
+            if talk.contains(&told) {
+                Ok(())
+            } else {
+                Err(talk)
+            }
+        })
+        .await;
+        stage.foundation.control().clear_task_faults().await;
+
+        errand.ended().await.expect_success();
+        stage.expect_nothing_left().await;
+        assert_eq!(stage.deletions().await.len(), 1, "{era:?}");
+    }
+}
+
+/// Version 3 has jobs, which are about the deletion and nothing else.
+#[tokio::test]
+async fn a_deletion_that_turns_into_something_else_has_failed() {
+    let stage = Stage::of(Era::V2).await;
+    let guid = stage.order("db").await;
+    stage.next_task(&guid, holds()).await;
+    let other = json!({
+        "metadata": { "guid": guid },
+        "entity": { "name": "db", "last_operation": { "type": "update", "state": "in progress", "description": "" } },
+    });
+    stage
+        .answers_after(1, "GET", &Era::V2.path(&guid), 200, &other)
+        .await;
+
+    let run = stage.delete_all(&[]).await.expect_status(1);
+
+    let told = format!(
+        "Result: failed to delete service instance {guid}. Unexpected operation type: 'update'."
+    );
+    assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+}
+
+#[tokio::test]
+async fn the_time_for_one_instance_is_limited() {
+    for era in ERAS {
+        let stage = Stage::of(era).await;
+        let guid = stage.order("db").await;
+        stage.next_task(&guid, holds()).await;
+
+        let run = stage
+            .delete_all(&["--give-up-after", "1s"])
+            .await
+            .expect_status(1);
+
+        let told = format!(
+            "Result: failed to delete service instance {guid}. Error: gave up after 1 s: its deletion had not ended."
+        );
+        assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+    }
+}
+
+/// How often the deletion of an instance was asked for.
+pub(super) async fn deletion_requests(stage: &Stage, instance: &str) -> usize {
+    let wanted = format!("DELETE {}", stage.era.path(instance));
+    let changes = stage.changes().await;
+    changes.iter().filter(|change| **change == wanted).count()
+}

@@ -1,0 +1,321 @@
+//! The operator asks what an upgrade would change, and nothing is changed to find out.
+
+use odb_stories::{
+    Broker, BrokerConfiguration, Foundation, Order, Platform, client_definition, eventually, new_id,
+};
+use serde_json::{Value, json};
+
+use crate::PATIENCE;
+
+async fn an_instance(platform: &Platform, order: &Order) -> String {
+    let instance = new_id();
+    platform.provision_to_the_end(&instance, order).await;
+    instance
+}
+
+/// The same broker as its operator has changed it.
+async fn changed(mut broker: Broker, changed: BrokerConfiguration<'_>) -> Broker {
+    broker.stop().await;
+    changed.start().await
+}
+
+async fn dry_run(platform: &Platform, instance: &str) -> Value {
+    let told = platform.dry_run(instance, &upgrade()).await;
+    told.expect_status(200).json()
+}
+
+fn upgrade() -> Value {
+    json!({ "plan_id": Order::small().member("plan_id"), "context": {} })
+}
+
+/// Where something changes, by kind.
+fn places(told: &Value) -> Vec<String> {
+    let kinds = told["changes"].as_object().into_iter().flatten();
+    let mut places = Vec::new();
+    for (kind, changes) in kinds {
+        for change in changes.as_array().into_iter().flatten() {
+            let text = |key: &str| change[key].as_str().unwrap_or_default().to_owned();
+            places.push(format!("{kind}: {} {}", text("path"), text("change")));
+        }
+    }
+    places
+}
+
+/// Fails the test when the broker has asked a server for something that changes anything, since that call.
+async fn expect_only_looks(foundation: &Foundation, since: u64) {
+    let calls = foundation.control().broker_calls(since).await;
+    let changes: Vec<_> = calls
+        .iter()
+        .filter(|call| call.method != "GET" && !call.is_for_a_token())
+        .collect();
+    assert!(changes.is_empty(), "{changes:?}");
+    assert!(!calls.is_empty(), "it has looked");
+}
+
+async fn latest_call(foundation: &Foundation) -> u64 {
+    let calls = foundation.control().broker_calls(0).await;
+    calls.last().map_or(0, |call| call.number)
+}
+
+#[tokio::test]
+async fn an_instance_that_is_what_the_operator_offers_needs_no_deployment() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    let order = Order::small().with_parameters(json!({ "maxclients": 333 }));
+    let instance = an_instance(platform, &order).await;
+    let before = latest_call(&foundation).await;
+
+    let told = dry_run(platform, &instance).await;
+
+    assert_eq!(
+        told,
+        json!({
+            "service_instance_id": instance,
+            "plan_id": Order::small().member("plan_id"),
+            "needs_deploy": false,
+            "changes": {},
+            "risks": { "recreates_vms": [], "restarts_jobs": [], "deletes_instances": [] },
+        })
+    );
+    expect_only_looks(&foundation, before).await;
+}
+
+#[tokio::test]
+async fn what_changes_is_told_by_kind_with_its_risks_and_then_comes_true() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let instance = an_instance(broker.platform(), &Order::small()).await;
+    let deployment = format!("service-instance_{instance}");
+    let director = foundation.director();
+    let vms = director.vms(&deployment).await;
+    let small = "/service_catalog/plans/0";
+    let configuration = foundation
+        .broker()
+        .with(
+            &format!("{small}/instance_groups/0/vm_type"),
+            "large".into(),
+        )
+        .with(
+            &format!("{small}/instance_groups/1/vm_type"),
+            "small".into(),
+        )
+        .with(&format!("{small}/update/max_in_flight"), 2.into())
+        .with(
+            "/service_catalog/global_properties/persistence",
+            false.into(),
+        );
+    let broker = changed(broker, configuration).await;
+    let platform = broker.platform();
+    let (history, configs) = (director.history().await, director.configs().await);
+    let manifest = director.manifest(&deployment).await;
+    let before = latest_call(&foundation).await;
+
+    let told = dry_run(platform, &instance).await;
+
+    let mut places = places(&told);
+    let properties = "properties: instance_groups[redis-server].jobs[redis-server].properties";
+    // Which property it is stands where a secret may stand.
+    if let Some(place) = places
+        .iter_mut()
+        .find(|place| place.starts_with(properties))
+    {
+        properties.clone_into(place);
+    }
+    assert_eq!(
+        places,
+        [
+            "instance_groups: instance_groups[redis-server].vm_type changed",
+            properties,
+            "update: update.max_in_flight changed",
+            "errands: instance_groups[health-check].vm_type changed",
+        ]
+    );
+    let vm_type = &told["changes"]["instance_groups"][0];
+    assert_eq!(
+        (&vm_type["from"], &vm_type["to"]),
+        (&json!("small"), &json!("large"))
+    );
+    let property = &told["changes"]["properties"][0];
+    assert_eq!(
+        (&property["from"], &property["to"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(!told.to_string().contains("persistence"), "{told}");
+    assert_eq!(told["needs_deploy"], true);
+    assert_eq!(
+        told["risks"],
+        json!({ "recreates_vms": ["redis-server"], "restarts_jobs": [], "deletes_instances": [] })
+    );
+    let secrets = foundation.secrets().await;
+    secrets.expect_none_in("the dry run", &told.to_string());
+    expect_only_looks(&foundation, before).await;
+    assert_eq!(director.history().await, history);
+    assert_eq!(director.configs().await, configs);
+    assert_eq!(director.manifest(&deployment).await, manifest);
+    assert_eq!(director.vms(&deployment).await, vms);
+
+    let upgraded = platform.operate(&instance, "upgrade", &upgrade()).await;
+    let token = upgraded.operation_data().to_string();
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    assert_ne!(director.vms(&deployment).await, vms, "it was made anew");
+    assert_eq!(dry_run(platform, &instance).await["needs_deploy"], false);
+}
+
+#[tokio::test]
+async fn a_busy_instance_is_told_as_it_was_deployed_last() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    let instance = an_instance(platform, &Order::small()).await;
+    foundation
+        .control()
+        .set_task_fault(&json!({
+            "at": { "place": "step", "stage": "Updating instance" },
+            "effect": { "kind": "hold" },
+        }))
+        .await;
+    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
+    let token = platform.update(&instance, &change).await.accepted();
+    eventually("the deployment has begun", PATIENCE, async || {
+        let poll = platform.last_operation(&instance, &token).await;
+        let has_begun = poll.description().contains("Updating instance");
+        has_begun.then_some(()).ok_or(poll.text)
+    })
+    .await;
+
+    let told = dry_run(platform, &instance).await;
+    assert_eq!(places(&told), Vec::<String>::new());
+    assert_eq!(told["needs_deploy"], true, "nobody knows yet how it ends");
+
+    foundation.control().clear_faults().await;
+    platform.end_of_operation(&instance, &token).await;
+    assert_eq!(dry_run(platform, &instance).await["needs_deploy"], false);
+}
+
+#[tokio::test]
+async fn an_instance_whose_latest_operation_has_failed_needs_a_deployment() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    let instance = an_instance(platform, &Order::small()).await;
+    foundation
+        .control()
+        .set_task_fault(&json!({
+            "at": { "place": "step", "stage": "Updating instance" },
+            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
+        }))
+        .await;
+    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
+    let token = platform.update(&instance, &change).await.accepted();
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "failed", "{ended:?}");
+
+    let told = dry_run(platform, &instance).await;
+
+    assert_eq!(places(&told), Vec::<String>::new());
+    assert_eq!(told["needs_deploy"], true);
+}
+
+#[tokio::test]
+async fn a_secret_that_would_be_written_is_told_by_its_path_and_not_written() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(
+        r##"read_input
+if [[ $call == generate-manifest && -e $folder/value ]]; then
+  as_redis | jq -c --arg value "$(cat "$folder/value")" '
+    .secrets.token = $value | .manifest = "# ((odb_secret:token))\n" + .manifest'
+else
+  as_redis
+fi"##,
+    );
+    let configuration = foundation
+        .broker()
+        .with_secure_manifests()
+        .with_adapter(&adapter);
+    let broker = configuration.start().await;
+    let platform = broker.platform();
+    let value = foundation.folder().join("value");
+    std::fs::write(&value, "first-value").expect("the folder is our own");
+    let instance = an_instance(platform, &Order::small()).await;
+    let credhub = foundation.bosh_credhub();
+    assert_eq!(dry_run(platform, &instance).await["needs_deploy"], false);
+    std::fs::write(&value, "second-value").expect("the folder is our own");
+    let before = latest_call(&foundation).await;
+
+    let told = dry_run(platform, &instance).await;
+
+    let names = credhub.names_like(&instance).await;
+    let path = names.iter().find(|name| name.ends_with("/token"));
+    let path = path.expect("the secret is kept");
+    assert_eq!(places(&told), [format!("secrets: secrets[{path}] changed")]);
+    assert_eq!(told["needs_deploy"], true);
+    assert_eq!(told["risks"]["restarts_jobs"], json!(["redis-server"]));
+    assert!(!told.to_string().contains("second-value"), "{told}");
+    assert_eq!(credhub.value(path).await, Some(json!("first-value")));
+    expect_only_looks(&foundation, before).await;
+}
+
+#[tokio::test]
+async fn a_uaa_client_that_would_be_made_or_changed_is_told_and_stays() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let without = an_instance(broker.platform(), &Order::small()).await;
+    let defined = || {
+        let configuration = foundation.broker();
+        configuration.with_client_definition(client_definition())
+    };
+    let broker = changed(broker, defined()).await;
+    let with = an_instance(broker.platform(), &Order::small()).await;
+    let mut definition = client_definition();
+    definition["authorities"] = json!("uaa.none,cloud_controller.read");
+    let configuration = foundation.broker().with_client_definition(definition);
+    let broker = changed(broker, configuration).await;
+    let clients = foundation.uaa_clients();
+    let registered = clients.client(&with).await;
+    let body = json!({
+        "plan_id": Order::small().member("plan_id"),
+        "context": { "space_guid": foundation.space() },
+    });
+    let before = latest_call(&foundation).await;
+
+    for (instance, change) in [(&without, "added"), (&with, "changed")] {
+        let told = broker.platform().dry_run(instance, &body).await;
+        let told = told.expect_status(200).json();
+        let places = places(&told);
+        let client = format!("client: uaa_client {change}");
+        assert!(places.contains(&client), "{places:?}");
+        assert_eq!(told["needs_deploy"], true);
+    }
+
+    assert_eq!(clients.find(&without).await, None);
+    assert_eq!(clients.client(&with).await, registered);
+    expect_only_looks(&foundation, before).await;
+}
+
+#[tokio::test]
+async fn a_dry_run_that_cannot_be_is_refused_with_its_reason() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(
+        r#"read_input
+if [[ -e $folder/broken ]]; then echo "no template for this plan"; exit 1; fi
+as_redis"#,
+    );
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    let platform = broker.platform();
+    let instance = an_instance(platform, &Order::small()).await;
+
+    let nobody = platform.dry_run(&new_id(), &upgrade()).await;
+    nobody.expect_status(404);
+    let unknown = json!({ "plan_id": "nobody-knows" });
+    let told = platform.dry_run(&instance, &unknown).await;
+    let text = told.expect_status(400).description();
+    assert!(text.contains("nobody-knows"), "{text}");
+    std::fs::write(foundation.folder().join("broken"), "").expect("the folder is our own");
+
+    let told = platform.dry_run(&instance, &upgrade()).await;
+
+    let text = told.expect_status(500).description();
+    assert!(text.contains("no template for this plan"), "{text}");
+}

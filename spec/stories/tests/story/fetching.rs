@@ -1,0 +1,154 @@
+//! The platform asks what an instance is (Open Service Broker API 2.17, "Fetching a Service Instance").
+
+use odb_stories::{BrokerConfiguration, Foundation, Order, new_id};
+use serde_json::{Value, json};
+
+const LARGE: &str = "c4d1a0de-7b1e-4f0e-9d57-2f5d0f1f6b32";
+
+fn announced(configuration: BrokerConfiguration<'_>) -> BrokerConfiguration<'_> {
+    configuration.with("/broker/enable_fetch_instance", true.into())
+}
+
+/// The next task comes no further than this.
+fn held_at(place: &Value) -> Value {
+    json!({ "at": place, "effect": { "kind": "hold" } })
+}
+
+#[tokio::test]
+async fn instances_are_not_told_of_unless_the_operator_says_so() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+
+    let catalog = platform.catalog().await.json();
+    let offering = &catalog["services"][0];
+    assert!(
+        offering.get("instances_retrievable").is_none(),
+        "{offering}"
+    );
+    let answer = platform.fetch(&instance).await;
+    assert!(
+        answer
+            .expect_status(404)
+            .description()
+            .contains("Not Implemented")
+    );
+}
+
+/// F-01, F-02, F-03 of `spec/contracts/osb-api.md`.
+#[tokio::test]
+async fn an_instance_is_told_of_from_its_creation_to_its_deletion_and_its_parameters_never() {
+    let foundation = Foundation::start().await;
+    let script = r#"read_input
+if [[ $call == generate-manifest ]]; then as_redis | sed '$ s/}$/,"labels":{"tier":"gold"}}/'; else as_redis; fi"#;
+    let adapter = foundation.adapters().script(script);
+    let configuration = foundation.broker().with_adapter(&adapter);
+    let broker = announced(configuration).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let catalog = platform.catalog().await.json();
+    assert_eq!(catalog["services"][0]["instances_retrievable"], true);
+    let order = Order::small().with_parameters(json!({ "maxclients": 100 }));
+
+    platform.fetch(&instance).await.expect_status(404);
+    let hold = held_at(&json!({ "place": "step", "stage": "Running errand" }));
+    foundation.control().set_task_fault(&hold).await;
+    let token = platform.provision(&instance, &order).await.accepted();
+    platform.fetch(&instance).await.expect_status(404);
+    foundation.control().clear_faults().await;
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    let told = platform.fetch(&instance).await.expect_status(200).json();
+    let expected = json!({
+        "service_id": order.member("service_id"),
+        "plan_id": order.member("plan_id"),
+        "dashboard_url": format!("https://example.com/dashboard/{instance}"),
+        "metadata": { "labels": { "tier": "gold" } },
+    });
+    assert_eq!(told, expected);
+
+    let body = json!({ "plan_id": order.member("plan_id") });
+    let data = platform.operate(&instance, "recreate", &body).await;
+    let busy = platform.fetch(&instance).await;
+    let token = data.operation_data().to_string();
+    platform.end_of_operation(&instance, &token).await;
+    assert_eq!(busy.expect_status(422).error(), "ConcurrencyError");
+    assert_eq!(platform.fetch(&instance).await.json(), expected);
+
+    let fails = json!({
+        "at": { "place": "start" },
+        "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
+    });
+    foundation.control().set_task_fault(&fails).await;
+    let token = platform.deprovision(&instance).await.accepted();
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "failed", "{ended:?}");
+    assert_eq!(platform.fetch(&instance).await.json(), expected);
+
+    let token = platform.deprovision(&instance).await.accepted();
+    platform.end_of_operation(&instance, &token).await;
+    platform.fetch(&instance).await.expect_status(404);
+}
+
+#[tokio::test]
+async fn an_instance_is_on_its_new_plan_when_it_has_got_there() {
+    let foundation = Foundation::start().await;
+    let mut broker = announced(foundation.broker()).start().await;
+    let instance = new_id();
+    let small = Order::small();
+    broker
+        .platform()
+        .provision_to_the_end(&instance, &small)
+        .await;
+    let deployment = format!("service-instance_{instance}");
+    let step = json!({ "place": "step", "stage": "Updating instance", "task": "redis-server/" });
+    let large = small.clone().with("plan_id", LARGE.into());
+
+    foundation
+        .control()
+        .set_task_fault(&json!({
+            "deployment": deployment, "at": step,
+            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
+        }))
+        .await;
+    let token = broker.platform().update(&instance, &large).await.accepted();
+    let ended = broker.platform().end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "failed", "{ended:?}");
+    broker.kill();
+    broker.start_again().await;
+    let platform = broker.platform();
+    let told = platform.fetch(&instance).await.expect_status(200).json();
+    assert_eq!(told["plan_id"], *small.member("plan_id"));
+
+    foundation.control().set_task_fault(&held_at(&step)).await;
+    let token = platform.update(&instance, &large).await.accepted();
+    let busy = platform.fetch(&instance).await;
+    assert_eq!(busy.expect_status(422).error(), "ConcurrencyError");
+    foundation.control().clear_faults().await;
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    let told = platform.fetch(&instance).await.expect_status(200).json();
+    assert_eq!(told["plan_id"], LARGE);
+}
+
+#[tokio::test]
+async fn of_an_instance_that_nobody_remembers_only_the_offering_is_known() {
+    let foundation = Foundation::start().await;
+    let configuration = foundation
+        .broker()
+        .with("/broker/disable_bosh_configs", true.into());
+    let broker = announced(configuration).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+
+    let told = platform.fetch(&instance).await.expect_status(200).json();
+
+    assert_eq!(
+        told,
+        json!({ "service_id": Order::small().member("service_id") })
+    );
+}

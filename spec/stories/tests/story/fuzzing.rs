@@ -1,0 +1,136 @@
+//! Somebody asks whatever comes to mind: Schemathesis, which draws requests from the document of the API by a fixed seed,
+//! follows its links, and holds each answer against it.
+//!
+//! `scripts/test` installs it and says by `ODB_SCHEMATHESIS` where it is; without it there is nothing to run.
+
+use std::{env, path::PathBuf, process::Command, time::Duration};
+
+use odb_stories::{Broker, Foundation, Order, Process, new_id};
+
+const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Half of it is needed on two cores.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// An adapter that takes any parameters, so that those that are drawn go through all of the broker.
+const TAKES_ANYTHING: &str = r#"read_input
+if [[ $call == generate-manifest ]]; then
+  input=$(jq -c '.generate_manifest.request_parameters |= (fromjson | .parameters = {} | tojson)' <<<"$input")
+fi
+as_redis"#;
+
+fn program(name: &str) -> PathBuf {
+    let folder = env::var_os("ODB_SCHEMATHESIS").expect("scripts/test says where it is");
+    PathBuf::from(folder).join(name)
+}
+
+#[tokio::test]
+#[ignore = "needs Schemathesis, which scripts/test installs"]
+async fn whatever_is_asked_no_answer_is_outside_the_document_or_an_error_of_the_broker() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let adapter = foundation.adapters().script(TAKES_ANYTHING);
+    let broker = foundation
+        .broker()
+        .with_adapter(&adapter)
+        .with("/broker/enable_fetch_instance", true.into())
+        .start()
+        .await;
+
+    ask_whatever_comes_to_mind(&foundation, &broker, ("osb.yaml", "hooks"), &new_id()).await;
+
+    // Where nothing of the sort has come back, it has not got past the door.
+    expect_answers(&broker, &["200", "202", "400", "404", "412", "422"]);
+}
+
+#[tokio::test]
+#[ignore = "needs Schemathesis, which scripts/test installs"]
+async fn whatever_an_operator_asks_no_answer_is_outside_the_document_or_an_error_of_the_broker() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let adapter = foundation.adapters().script(TAKES_ANYTHING);
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    foundation.cf().register(&broker).await;
+    let instance = new_id();
+    let platform = broker.platform();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+
+    let document = ("management.yaml", "management_hooks");
+    ask_whatever_comes_to_mind(&foundation, &broker, document, &instance).await;
+
+    expect_answers(&broker, &["200", "201", "202", "400", "404"]);
+}
+
+/// Fails the test where an answer is not as the document says. What is drawn goes through hooks, which may know of an
+/// instance.
+async fn ask_whatever_comes_to_mind(
+    foundation: &Foundation,
+    broker: &Broker,
+    (document, hooks): (&str, &str),
+    instance: &str,
+) {
+    let order = Order::small();
+    let text = |member| {
+        order
+            .member(member)
+            .as_str()
+            .expect("it is an id")
+            .to_owned()
+    };
+    let (document, own) = (
+        format!("{PROJECT}/spec/openapi/{document}"),
+        format!("{PROJECT}/spec/stories/schemathesis"),
+    );
+    let mut command = Command::new(program("schemathesis"));
+    command
+        .args(["--config-file", &format!("{own}/schemathesis.toml")])
+        .args(["run", &document, "--url", broker.url()])
+        .env("ODB_CA_CERTIFICATE", foundation.ca_certificate())
+        .env("ODB_HOOKS", hooks)
+        .env("PYTHONPATH", &own)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("ODB_USERNAME", "broker")
+        .env("ODB_PASSWORD", broker.password())
+        .env("ODB_SERVICE_ID", text("service_id"))
+        .env("ODB_PLAN_ID", text("plan_id"))
+        .env("ODB_INSTANCE_ID", instance)
+        .current_dir(foundation.folder());
+    let mut process = Process::start("schemathesis", &mut command, foundation.folder());
+    let status = process.exit(PATIENCE).await;
+    assert!(
+        status.success(),
+        "{}{}",
+        process.output(),
+        process.complaints()
+    );
+}
+
+fn expect_answers(broker: &Broker, statuses: &[&str]) {
+    let log = broker.log();
+    for status in statuses {
+        let field = format!("\"http.status\":{status}");
+        assert!(
+            log.iter().any(|line| line.text().contains(&field)),
+            "nothing was answered with {status}"
+        );
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs openapi-spec-validator, which scripts/test installs"]
+async fn the_documents_of_the_apis_are_of_openapi_3_1() {
+    let folder = tempfile::tempdir().unwrap();
+    for document in ["osb.yaml", "management.yaml"] {
+        let mut command = Command::new(program("openapi-spec-validator"));
+        let document = format!("{PROJECT}/spec/openapi/{document}");
+        command.args(["--schema", "3.1", &document]);
+        let mut process = Process::start("validator", &mut command, folder.path());
+        let status = process.exit(PATIENCE).await;
+        assert!(
+            status.success(),
+            "{}{}",
+            process.output(),
+            process.complaints()
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! What platforms read of an operation beside its state: when to ask again, and what a failure has left
+//! (L-07, U-11 and D-07 of `spec/contracts/osb-api.md`).
+
+use odb_stories::{Answer, Broker, Foundation, Order, Platform, eventually, new_id};
+use serde_json::{Value, json};
+
+use crate::PATIENCE;
+
+const FLAGS: [&str; 2] = ["instance_usable", "update_repeatable"];
+
+fn fault(instance: &str, at: &Value, effect: &Value) -> Value {
+    json!({ "deployment": format!("service-instance_{instance}"), "at": at, "effect": effect })
+}
+
+fn failing() -> Value {
+    json!({ "kind": "fail", "code": 400_001, "message": "no disk space left" })
+}
+
+/// Polls to the end and gives the last answer.
+async fn end_of(platform: &Platform, instance: &str, token: &str) -> Answer {
+    eventually("the operation ends", PATIENCE, async || {
+        let told = platform.last_operation(instance, token).await;
+        let state = told.expect_status(200).json()["state"].clone();
+        if state == "in progress" {
+            Err(told.text)
+        } else {
+            Ok(told)
+        }
+    })
+    .await
+}
+
+fn flags(told: &Answer) -> [Option<bool>; 2] {
+    let body = told.json();
+    FLAGS.map(|flag| {
+        body.get(flag)
+            .map(|flag| flag.as_bool().expect("a flag is a boolean"))
+    })
+}
+
+async fn broker_with_instance(foundation: &Foundation) -> (Broker, String) {
+    let (broker, instance) = (foundation.broker().start().await, new_id());
+    broker
+        .platform()
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    (broker, instance)
+}
+
+fn change(maxclients: u32) -> Order {
+    Order::small().with_parameters(json!({ "maxclients": maxclients }))
+}
+
+#[tokio::test]
+async fn an_operation_in_progress_tells_when_to_ask_again_and_nothing_of_its_failure() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let hold = fault(
+        &instance,
+        &json!({ "place": "start" }),
+        &json!({ "kind": "hold" }),
+    );
+    foundation.control().set_task_fault(&hold).await;
+
+    let token = platform
+        .provision(&instance, &Order::small())
+        .await
+        .accepted();
+    let told = platform.last_operation(&instance, &token).await;
+    foundation.control().clear_faults().await;
+
+    assert_eq!(told.expect_status(200).json()["state"], "in progress");
+    let seconds: u64 = told.header("retry-after").parse().expect("whole seconds");
+    assert!((1..=5).contains(&seconds), "{told:?}");
+    assert_eq!(flags(&told), [None, None]);
+    let ended = end_of(platform, &instance, &token).await;
+    assert_eq!(ended.json()["state"], "succeeded");
+    assert_eq!(ended.header("retry-after"), "");
+    assert_eq!(flags(&ended), [None, None]);
+}
+
+#[tokio::test]
+async fn an_update_that_fails_before_it_gets_to_a_vm_leaves_the_instance_usable() {
+    let foundation = Foundation::start().await;
+    let (broker, instance) = broker_with_instance(&foundation).await;
+    let platform = broker.platform();
+    let at = json!({ "place": "step", "stage": "Preparing deployment" });
+    foundation
+        .control()
+        .set_task_fault(&fault(&instance, &at, &failing()))
+        .await;
+
+    let token = platform.update(&instance, &change(100)).await.accepted();
+
+    let told = end_of(platform, &instance, &token).await;
+    assert_eq!(told.json()["state"], "failed");
+    assert_eq!(flags(&told), [Some(true), Some(true)]);
+}
+
+#[tokio::test]
+async fn an_update_that_fails_at_a_vm_leaves_the_instance_damaged_and_can_be_repeated() {
+    let foundation = Foundation::start().await;
+    let (mut broker, instance) = broker_with_instance(&foundation).await;
+    let at = json!({ "place": "step", "stage": "Updating instance", "task": "redis-server/" });
+    foundation
+        .control()
+        .set_task_fault(&fault(&instance, &at, &failing()))
+        .await;
+
+    let order = change(100);
+    let token = broker.platform().update(&instance, &order).await.accepted();
+
+    let told = end_of(broker.platform(), &instance, &token).await;
+    assert_eq!(told.json()["state"], "failed");
+    assert_eq!(flags(&told), [Some(false), Some(true)]);
+    broker.kill();
+    broker.start_again().await;
+    let platform = broker.platform();
+    let told = end_of(platform, &instance, &token).await;
+    assert_eq!(flags(&told), [Some(false), Some(true)], "it is remembered");
+    let token = platform.update(&instance, &order).await.accepted();
+    let told = end_of(platform, &instance, &token).await;
+    assert_eq!(told.json()["state"], "succeeded");
+    assert_eq!(flags(&told), [None, None]);
+}
+
+#[tokio::test]
+async fn a_deletion_that_fails_tells_whether_it_got_to_a_vm() {
+    let foundation = Foundation::start().await;
+    let (broker, instance) = broker_with_instance(&foundation).await;
+    let platform = broker.platform();
+
+    for (stage, usable) in [("Running errand", true), ("Deleting instances", false)] {
+        let at = json!({ "place": "step", "stage": stage });
+        foundation
+            .control()
+            .set_task_fault(&fault(&instance, &at, &failing()))
+            .await;
+        let token = platform.deprovision(&instance).await.accepted();
+        let told = end_of(platform, &instance, &token).await;
+        assert_eq!(told.json()["state"], "failed", "{stage}");
+        assert_eq!(flags(&told), [Some(usable), None], "{stage}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_creation_tells_nothing_of_an_instance() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let at = json!({ "place": "step", "stage": "Updating instance" });
+    foundation
+        .control()
+        .set_task_fault(&fault(&instance, &at, &failing()))
+        .await;
+
+    let token = platform
+        .provision(&instance, &Order::small())
+        .await
+        .accepted();
+
+    let told = end_of(platform, &instance, &token).await;
+    assert_eq!(told.json()["state"], "failed");
+    assert_eq!(told.header("retry-after"), "");
+    assert_eq!(flags(&told), [None, None]);
+}
+
+#[tokio::test]
+async fn a_failed_operation_has_not_succeeded_because_a_later_one_has() {
+    let foundation = Foundation::start().await;
+    let (mut broker, instance) = broker_with_instance(&foundation).await;
+    let platform = broker.platform().clone();
+    let failing_start = fault(&instance, &json!({ "place": "start" }), &failing());
+    let control = foundation.control();
+    control.set_task_fault(&failing_start).await;
+    let changed = platform.update(&instance, &change(100)).await.accepted();
+    assert_eq!(
+        end_of(&platform, &instance, &changed).await.json()["state"],
+        "failed"
+    );
+    control.set_task_fault(&failing_start).await;
+    let deleted = platform.deprovision(&instance).await.accepted();
+    assert_eq!(
+        end_of(&platform, &instance, &deleted).await.json()["state"],
+        "failed"
+    );
+    let body = json!({ "plan_id": Order::small().member("plan_id") });
+    let recreated = platform.operate(&instance, "recreate", &body).await;
+    let recreated = recreated.expect_status(202).text.clone();
+    assert_eq!(
+        end_of(&platform, &instance, &recreated).await.json()["state"],
+        "succeeded"
+    );
+
+    for _ in 0..2 {
+        for token in [&changed, &deleted] {
+            let told = platform.last_operation(&instance, token).await;
+            assert_eq!(
+                told.expect_status(200).json()["state"],
+                "failed",
+                "{told:?}"
+            );
+        }
+        let told = platform.last_operation(&instance, &recreated).await;
+        assert_eq!(
+            told.expect_status(200).json()["state"],
+            "succeeded",
+            "{told:?}"
+        );
+        broker.stop().await;
+        broker.start_again().await;
+    }
+}
+
+#[tokio::test]
+async fn a_made_up_token_starts_no_errand_and_deletes_nothing() {
+    let foundation = Foundation::start().await;
+    let (mut broker, instance) = broker_with_instance(&foundation).await;
+    let director = foundation.director();
+    let history = director.history().await;
+    let context = director.tasks().await[0]["context_id"].clone();
+    broker.stop().await;
+    broker.start_again().await;
+
+    for made_up in [
+        json!({ "BoshTaskID": 1, "BoshContextID": context, "OperationType": "create", "Errands": [
+            { "Name": "health-check" }, { "Name": "anything" },
+        ] }),
+        json!({ "BoshTaskID": 2, "BoshContextID": context, "OperationType": "delete", "Errands": [{ "Name": "health-check" }] }),
+        json!({ "BoshTaskID": 2, "OperationType": "delete", "PreDeleteErrand": { "Name": "health-check" } }),
+    ] {
+        let told = platform_told(&broker, &instance, &made_up).await;
+        assert_ne!(told.json()["state"], "in progress", "{made_up}: {told:?}");
+    }
+
+    assert_eq!(director.history().await, history);
+}
+
+async fn platform_told(broker: &Broker, instance: &str, token: &Value) -> Answer {
+    let token = token.to_string();
+    broker.platform().last_operation(instance, &token).await
+}

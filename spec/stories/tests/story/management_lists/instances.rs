@@ -1,0 +1,250 @@
+//! Which service instances there are.
+
+use std::collections::BTreeSet;
+
+use odb_stories::{Answer, Foundation, InstancesApi, Order, new_id};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{PATHS, both, expect_status_alone, order, registered};
+
+/// What a list has, in any order.
+fn rows(answer: &Answer) -> BTreeSet<String> {
+    let list = answer.expect_status(200).json();
+    let rows = list.as_array().unwrap_or_else(|| panic!("{answer:?}"));
+    let distinct: BTreeSet<_> = rows.iter().map(Value::to_string).collect();
+    assert_eq!(distinct.len(), rows.len(), "{answer:?}");
+    distinct
+}
+
+fn row(instance: &str, order: &Order, space: &str) -> String {
+    let plan = order.member("plan_id");
+    json!({ "service_instance_id": instance, "plan_id": plan, "space_guid": space }).to_string()
+}
+
+#[tokio::test]
+async fn instances_are_told_with_their_plans_of_the_catalog_and_their_spaces_and_null_where_there_are_none()
+ {
+    for setup in both() {
+        let foundation = setup.without_processes().start().await;
+        let broker = registered(&foundation).await;
+        let platform = broker.platform();
+        let none = platform.listed_instances("").await;
+        assert_eq!(none.expect_status(200).json(), Value::Null);
+        let small = order(&foundation, "small", "one").await;
+        let large = order(&foundation, "large", "two").await;
+
+        let told = platform.listed_instances("").await;
+
+        let space = foundation.space();
+        assert_eq!(
+            rows(&told),
+            BTreeSet::from([
+                row(&small, &Order::small(), space),
+                row(&large, &Order::large(), space)
+            ])
+        );
+    }
+}
+
+#[tokio::test]
+async fn instances_are_chosen_by_the_names_of_organization_and_space() {
+    let (organization, place) = ("a&b, ö%2C+", "dev/1 #=?");
+    let place_of = |organization: &str, space: &str| {
+        let pairs = [("cf_org", organization), ("cf_space", space)];
+        let url = url::Url::parse_with_params("http://query", pairs).unwrap();
+        url.query().unwrap().to_owned()
+    };
+    for setup in both() {
+        let foundation = setup
+            .with_another_place(organization, place)
+            .without_processes()
+            .start()
+            .await;
+        let broker = registered(&foundation).await;
+        let platform = broker.platform();
+        let here = order(&foundation, "small", "here").await;
+        let controller = foundation.cloud_controller().await.in_space(place).await;
+        let plan = controller.plan("small").await;
+        let ordered = controller.order("there", &plan).await;
+        controller.end(&ordered).await.unwrap();
+
+        let chosen = platform
+            .listed_instances(&place_of("acme", "development"))
+            .await;
+        assert_eq!(
+            rows(&chosen),
+            BTreeSet::from([row(&here, &Order::small(), foundation.space())])
+        );
+        let chosen = platform
+            .listed_instances(&place_of(organization, place))
+            .await;
+        let there = rows(&chosen);
+        assert_eq!(there.len(), 1);
+        assert!(
+            there.iter().all(|row| row.contains(controller.space())),
+            "{there:?}"
+        );
+
+        // A space of another organization is none of this one, and who is not there has nothing.
+        for (organization, space) in [
+            ("acme", place),
+            ("acme", "nowhere"),
+            ("nobody", "development"),
+        ] {
+            let none = platform
+                .listed_instances(&place_of(organization, space))
+                .await;
+            assert_eq!(none.expect_status(200).json(), Value::Null);
+        }
+        // The first value counts.
+        let query = "cf_org=acme&cf_org=nobody&cf_space=development&cf_space=nowhere";
+        assert_eq!(rows(&platform.listed_instances(query).await).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_is_not_organization_and_space_is_told_by_a_500() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = registered(&foundation).await;
+
+    for query in [
+        "cf_org=acme",
+        "cf_space=development",
+        "cf_org=acme&cf_space=",
+        "cf_org=&cf_space=development",
+        "a=1&b=2",
+        "cf_org=acme&cf_space=development&plan=small",
+    ] {
+        let answer = broker.platform().listed_instances(query).await;
+        expect_status_alone(&broker, &answer, 500, "ODB-2003");
+    }
+    let missing = broker.platform().listed_instances("a=1&b=2").await;
+    expect_status_alone(&broker, &missing, 500, "`cf_org`");
+}
+
+#[tokio::test]
+async fn the_service_instances_api_is_asked_with_whatever_the_query_has() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let api = InstancesApi::start().await;
+    let broker = foundation.broker().without_quotas();
+    let broker = broker.with_instances_api(api.url()).start().await;
+    let platform = broker.platform();
+    let none = platform.listed_instances("").await;
+    assert_eq!(none.expect_status(200).json(), Value::Null);
+    let instance = new_id();
+    api.add(&instance, &Order::large());
+
+    let all = platform.listed_instances("").await;
+    let chosen = platform
+        .listed_instances("tribe=a%26b&tribe=c&cf_org=acme")
+        .await;
+
+    let expected = BTreeSet::from([row(&instance, &Order::large(), "here")]);
+    assert_eq!((rows(&all), rows(&chosen)), (expected.clone(), expected));
+    let asked: Vec<_> = api
+        .requests()
+        .iter()
+        .map(|request| request.lines().next().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        asked[1..],
+        [
+            "GET /instances?service=redis HTTP/1.1",
+            "GET /instances?service=redis&tribe=a%26b&cf_org=acme HTTP/1.1",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_service_instances_api_comes_before_the_cloud_controller_for_lists_and_not_for_counts()
+{
+    let foundation = Foundation::setup().without_processes().start().await;
+    let api = InstancesApi::start().await;
+    let broker = foundation
+        .broker()
+        .with("/service_instances_api", json!({ "url": api.url() }))
+        .start()
+        .await;
+    foundation.cf().register(&broker).await;
+    let platform = broker.platform();
+    order(&foundation, "small", "at-cf").await;
+    let elsewhere = new_id();
+    api.add(&elsewhere, &Order::large());
+
+    let listed = platform.listed_instances("").await;
+    let metrics = platform.service_metrics().await;
+
+    assert_eq!(
+        rows(&listed),
+        BTreeSet::from([row(&elsewhere, &Order::large(), "here")])
+    );
+    let metrics = metrics.expect_status(200).json();
+    let small = metrics
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|metric| metric["key"] == "/on-demand-broker/redis/small/total_instances");
+    assert_eq!(small.unwrap()["value"], 1);
+}
+
+#[tokio::test]
+async fn a_source_that_fails_is_told_by_a_500_and_why_in_the_log() {
+    for setup in both() {
+        let foundation = setup.without_processes().start().await;
+        let broker = registered(&foundation).await;
+        let control = foundation.control();
+        for (server, code) in [("cloud-controller", "ODB-4002"), ("cf-uaa", "ODB-4002")] {
+            let fault = json!({
+                "server": server, "requests": { "path": "/**" },
+                "effect": { "kind": "answer", "status": 500, "body": "oh no" },
+            });
+            if server == "cf-uaa" {
+                control.withdraw_tokens(server).await;
+            }
+            control.set_fault(&fault).await;
+            for path in PATHS {
+                let answer = broker.platform().manage(path).await;
+                expect_status_alone(&broker, &answer, 500, code);
+            }
+            control.clear_faults().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_told_where_nobody_knows() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = foundation.broker().without_quotas();
+    let broker = broker.without_cloud_controller().start().await;
+
+    for (path, status, code) in [
+        (PATHS[0], 500, "ODB-2043"),
+        (PATHS[1], 500, "ODB-2043"),
+        (PATHS[2], 503, "ODB-2043"),
+    ] {
+        let answer = broker.platform().manage(path).await;
+        expect_status_alone(&broker, &answer, status, code);
+    }
+}
+
+#[tokio::test]
+async fn strangers_are_told_nothing_and_nothing_else_can_be_asked_there() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = registered(&foundation).await;
+    let platform = broker.platform();
+
+    for path in PATHS {
+        let anonymous = platform.anonymous_request(Method::GET, path);
+        platform.send(anonymous).await.expect_status(401);
+        let stranger = platform.with_wrong_password();
+        stranger.manage(path).await.expect_status(401);
+        for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
+            let request = platform.management_request(method, path);
+            let refused = platform.send(request).await;
+            assert_eq!(refused.expect_status(405).header("allow"), "GET");
+        }
+    }
+    platform.manage("/mgmt/somewhere").await.expect_status(404);
+    assert_eq!(foundation.director().history().await, Vec::<String>::new());
+}

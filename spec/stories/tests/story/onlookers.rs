@@ -1,0 +1,59 @@
+//! Who looks at an instance at the Director, such as a monitor, is in nobody's way.
+
+use odb_stories::{Foundation, Order, eventually, new_id};
+use serde_json::json;
+
+use crate::PATIENCE;
+
+#[tokio::test]
+async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_deleted() {
+    let foundation = Foundation::start().await;
+    let configuration = foundation
+        .broker()
+        .with("/broker/enable_fetch_instance", true.into());
+    let broker = configuration.start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let director = foundation.director();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let deployment = format!("service-instance_{instance}");
+    foundation
+        .control()
+        .set_task_fault(&json!({
+            "deployment": deployment,
+            "at": { "place": "start" },
+            "effect": { "kind": "hold" },
+        }))
+        .await;
+    director.look_at_vms(&deployment).await;
+    let onlooker = eventually("somebody looks at the VMs", PATIENCE, async || {
+        let tasks = director.tasks_of(&deployment).await;
+        let newest = tasks.last().cloned().unwrap_or_default();
+        let is_at_it =
+            newest["description"] == "retrieve vm-stats" && newest["state"] == "processing";
+        is_at_it
+            .then(|| newest.clone())
+            .ok_or_else(|| format!("{newest}"))
+    })
+    .await;
+
+    platform.fetch(&instance).await.expect_status(200);
+    let change = Order::small().with_parameters(json!({ "maxclients": 200 }));
+    let change = platform.update(&instance, &change).await.accepted();
+    let ended = platform.end_of_operation(&instance, &change).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    let body =
+        json!({ "plan_id": Order::small().member("plan_id"), "context": { "space_guid": "" } });
+    let recreation = platform.operate(&instance, "recreate", &body).await;
+    let token = recreation.operation_data().to_string();
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    let deletion = platform.deprovision(&instance).await.accepted();
+    let ended = platform.end_of_operation(&instance, &deletion).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+
+    let tasks = director.tasks_of(&deployment).await;
+    let still = tasks.iter().find(|task| task["id"] == onlooker["id"]);
+    assert_eq!(still.expect("it is there")["state"], "processing");
+}

@@ -1,0 +1,313 @@
+//! `orphan-deployments`, as an operator or a job of the release runs it (`spec/contracts/errands.md` §7).
+
+use odb_stories::{
+    Broker, Errand, ErrandConfiguration, ErrandRun, Foundation, Order, eventually, new_id,
+};
+use serde_json::{Value, json};
+
+use super::{ask, deployment, fail, hold, is_at_work, made_without_a_marker, orphans};
+use crate::PATIENCE;
+
+const NAME: &str = "orphan-deployments";
+
+#[tokio::test]
+async fn the_list_is_printed_as_the_go_errand_prints_it_and_the_status_says_whether_it_is_empty() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let configuration = ErrandConfiguration::of(&foundation, &broker);
+    let errand = || Errand::by_its_name(&foundation, NAME).configured(&configuration);
+
+    let none = errand().run().await.expect_status(0);
+    assert_eq!(none.output, "[]\n");
+    let instance = forgotten(&broker).await;
+
+    let some = errand().run().await.expect_status(10);
+    let listed = json!([{ "deployment_name": deployment(&instance) }]);
+    assert_eq!(some.output, format!("{listed}\n"));
+    let begin =
+        "Orphan BOSH deployments detected with no corresponding service instance in the platform.";
+    assert!(some.last_text().starts_with(begin), "{some:?}");
+    let old = ask(broker.platform(), "/mgmt/orphan_deployments").await;
+    assert_eq!(old.expect_status(200).json(), listed);
+    assert_eq!(foundation.director().deployments().await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_said_in_the_words_of_the_go_errand() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let configuration = ErrandConfiguration::of(&foundation, &broker);
+    let errand = || Errand::by_its_name(&foundation, NAME);
+
+    let without = errand().run().await.expect_status(1);
+    assert_eq!(without.last_text(), "-configPath must be given as argument");
+    let nowhere = errand().with(&["-configPath", "/nowhere"]).run().await;
+    let nowhere = nowhere.expect_status(1);
+    assert_eq!(
+        nowhere.last_text(),
+        "open /nowhere: no such file or directory"
+    );
+    let file = foundation.folder().join("bad.yml");
+    std::fs::write(&file, "broker_api: [").unwrap();
+    let path = format!("-configPath={}", file.display());
+    let bad = errand().with(&[&path]).run().await.expect_status(1);
+    let text = bad.last_text();
+    assert!(
+        text.starts_with("failed to unmarshal errand config: "),
+        "{text}"
+    );
+    let stranger = configuration.with("/broker_api/authentication/basic/password", "no".into());
+    let refused = errand().configured(&stranger).run().await.expect_status(1);
+    let text = refused.last_text();
+    let begin = "error retrieving orphan deployments: HTTP response status: 401 Unauthorized";
+    assert!(text.starts_with(begin), "{text}");
+    for run in [without, nowhere, bad, refused] {
+        assert_eq!(run.output, "");
+    }
+    let unknown = errand().with(&["-nothing"]).run().await;
+    assert_eq!(unknown.status, Some(2), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn each_one_is_explained_to_people_in_a_table_and_to_programs_in_json() {
+    let foundation = Foundation::start().await;
+    let unmarked = new_id();
+    made_without_a_marker(&foundation, &unmarked).await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let marked = forgotten(&broker).await;
+
+    let told = run(&foundation, &broker, &["--explain"]).await;
+
+    let told = told.expect_status(10);
+    assert_eq!(told.json().as_array().map(Vec::len), Some(2));
+    let row = |instance: &str| {
+        let mut lines = told.talk.lines();
+        lines
+            .find(|line| line.starts_with(&deployment(instance)))
+            .unwrap_or_else(|| panic!("{told:?}"))
+            .to_owned()
+    };
+    assert!(row(&marked).contains("this broker"), "{told:?}");
+    assert!(row(&marked).contains("the platform has forgotten it"));
+    assert!(row(&marked).contains("create succeeded"));
+    assert!(row(&unmarked).contains("unknown"), "{told:?}");
+    let json = run(&foundation, &broker, &["--explain", "--output", "json"]).await;
+    let json = json.expect_status(10).json();
+    let without_age = |list: &Value| {
+        let mut list = list.clone();
+        for orphan in list.as_array_mut().unwrap() {
+            orphan["age_seconds"] = Value::Null;
+        }
+        list
+    };
+    let by_the_broker = Value::from(orphans(&broker).await);
+    assert_eq!(without_age(&json), without_age(&by_the_broker));
+}
+
+#[tokio::test]
+async fn orphans_are_deleted_only_when_their_number_is_given() {
+    let foundation = Foundation::start().await;
+    let unmarked = new_id();
+    made_without_a_marker(&foundation, &unmarked).await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let marked = [forgotten(&broker).await, forgotten(&broker).await];
+    let director = foundation.director();
+    let history = director.history().await;
+
+    for (said, why) in [
+        (vec!["--delete"], "--confirm 2"),
+        (
+            vec!["--delete", "--confirm", "3"],
+            "there are 2 to delete, not 3",
+        ),
+        (
+            vec!["--delete", "--confirm", "0"],
+            "there are 2 to delete, not 0",
+        ),
+    ] {
+        let refused = run(&foundation, &broker, &said).await.expect_status(1);
+        assert!(refused.last_text().contains(why), "{refused:?}");
+    }
+    let unconfirmed = run(&foundation, &broker, &["--delete", "--output", "json"]).await;
+    let document = unconfirmed.expect_status(1).json();
+    assert_eq!(document["status"], "failed");
+    assert_eq!(document["deleted"], json!([]));
+    assert_eq!(director.history().await, history);
+
+    let said = ["--delete", "--confirm", "2", "--output", "json"];
+    let deleted = run(&foundation, &broker, &said).await.expect_status(10);
+    let account = deleted.json();
+    let mut names: Vec<String> = marked.iter().map(|id| deployment(id)).collect();
+    names.sort();
+    assert_eq!(account["deleted"], json!(names));
+    assert_eq!(account["left"][0]["deployment_name"], deployment(&unmarked));
+    assert_eq!(director.deployments().await, [deployment(&unmarked)]);
+
+    let said = ["--delete", "--include-unmarked", "--confirm", "1"];
+    let refused = run(&foundation, &broker, &said).await.expect_status(1);
+    assert!(refused.talk.contains("--plan"), "{refused:?}");
+    let said = [&said[..], &["--plan", "small"]].concat();
+    expect_success(&run(&foundation, &broker, &said).await);
+    assert_eq!(director.deployments().await, Vec::<String>::new());
+    assert_eq!(director.configs().await, Vec::<Value>::new());
+    expect_success(&run(&foundation, &broker, &["--delete"]).await);
+}
+
+#[tokio::test]
+async fn only_those_that_are_named_are_explained_and_deleted() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let (wanted, other) = (forgotten(&broker).await, forgotten(&broker).await);
+    let healthy = super::order(&foundation, "cache").await;
+
+    let said = ["--explain", "--instance", &wanted];
+    let explained = run(&foundation, &broker, &said).await.expect_status(10);
+    let names = json!([{ "deployment_name": deployment(&wanted) }]);
+    assert_eq!(explained.json(), names);
+    let said = ["--delete", "--instance", &wanted, "--confirm", "1"];
+    expect_success(&run(&foundation, &broker, &said).await);
+    let said = ["--delete", "--instance", &healthy, "--output", "json"];
+    let left = run(&foundation, &broker, &said).await.expect_status(10);
+
+    assert_eq!(
+        left.json()["left"][0]["deployment_name"],
+        deployment(&healthy)
+    );
+    let mut there = vec![deployment(&other), deployment(&healthy)];
+    there.sort();
+    let mut found = foundation.director().deployments().await;
+    found.sort();
+    assert_eq!(found, there);
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_deleted_is_told_and_the_others_are_deleted_all_the_same() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let mut instances = [forgotten(&broker).await, forgotten(&broker).await];
+    instances.sort();
+    fail(&foundation, &instances[0], "Deleting instances").await;
+
+    let said = ["--delete", "--confirm", "2", "--output", "json"];
+    let run_once = run(&foundation, &broker, &said).await.expect_status(1);
+
+    let account = run_once.json();
+    assert_eq!(account["deleted"], json!([deployment(&instances[1])]));
+    let failed = &account["failed"][0];
+    assert_eq!(failed["deployment_name"], deployment(&instances[0]));
+    assert!(
+        failed["cause"].as_str().unwrap().contains("task-id"),
+        "{failed}"
+    );
+    let said = ["--delete", "--confirm", "1"];
+    expect_success(&run(&foundation, &broker, &said).await);
+    assert_eq!(
+        foundation.director().deployments().await,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn an_errand_that_was_killed_is_run_again_and_waits_for_the_deletion_that_goes_on() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let mut instances = [forgotten(&broker).await, forgotten(&broker).await];
+    instances.sort();
+    hold(&foundation, &instances[0], "Deleting instances").await;
+    let configuration = ErrandConfiguration::of(&foundation, &broker);
+    let errand = || Errand::new(&foundation, NAME).configured(&configuration);
+    let said = ["--delete", "--confirm", "2"];
+
+    let mut killed = errand().with(&said).start();
+    is_at_work(&foundation, "delete deployment").await;
+    killed.kill();
+    let again = errand().with(&said).start();
+    let name = deployment(&instances[0]);
+    eventually("it has found the deletion", PATIENCE, async || {
+        let talk = again.talk();
+        let is_so = talk.contains(&format!("{name}: is being deleted already"));
+        is_so.then_some(()).ok_or(talk)
+    })
+    .await;
+    foundation.control().clear_task_faults().await;
+
+    expect_success(&again.ended().await);
+    let director = foundation.director();
+    assert_eq!(director.deployments().await, Vec::<String>::new());
+    let history = director.history().await;
+    let deletions = history.iter().filter(|task| task.starts_with("delete"));
+    assert_eq!(deletions.count(), 2, "{history:#?}");
+}
+
+#[tokio::test]
+async fn an_errand_that_is_told_to_stop_ends_and_says_what_goes_on_without_it() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let instance = forgotten(&broker).await;
+    hold(&foundation, &instance, "Deleting instances").await;
+    let configuration = ErrandConfiguration::of(&foundation, &broker);
+    let errand = Errand::new(&foundation, NAME).configured(&configuration);
+
+    let mut stopped = errand.with(&["--delete", "--confirm", "1"]).start();
+    is_at_work(&foundation, "delete deployment").await;
+    stopped.terminate();
+    let stopped = stopped.ended().await.expect_status(1);
+
+    let name = deployment(&instance);
+    assert!(
+        stopped
+            .talk
+            .contains(&format!("{name}: its deletion may go on"))
+    );
+    foundation.control().clear_task_faults().await;
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_where_the_platform_does_not_know_the_offering_unless_that_is_said() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    forgotten(&broker).await;
+    let said = ["--delete", "--confirm", "1"];
+
+    let refused = run(&foundation, &broker, &said).await.expect_status(1);
+
+    assert!(
+        refused.last_text().contains("--offering-is-gone"),
+        "{refused:?}"
+    );
+    assert_eq!(foundation.director().deployments().await.len(), 1);
+    let said = [&said[..], &["--offering-is-gone"]].concat();
+    expect_success(&run(&foundation, &broker, &said).await);
+    assert_eq!(
+        foundation.director().deployments().await,
+        Vec::<String>::new()
+    );
+}
+
+fn expect_success(run: &ErrandRun) {
+    assert_eq!(run.status, Some(0), "{run:?}");
+}
+
+async fn run(foundation: &Foundation, broker: &Broker, said: &[&str]) -> ErrandRun {
+    let configuration = ErrandConfiguration::of(foundation, broker);
+    let errand = Errand::new(foundation, NAME).configured(&configuration);
+    errand.with(said).run().await
+}
+
+/// An instance that the platform does not know.
+async fn forgotten(broker: &Broker) -> String {
+    let instance = new_id();
+    let platform = broker.platform();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    instance
+}

@@ -1,0 +1,500 @@
+//! `GET` and `DELETE /mgmt/v1/orphan_deployments`.
+
+use odb_stories::{Answer, Broker, Foundation, Order, new_id};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{
+    ask, delete, deployment, end_of, fail, hold, is_at_work, made_without_a_marker, order, orphans,
+    purge,
+};
+use crate::{history_of_a_deletion, history_of_an_order};
+
+#[tokio::test]
+async fn what_the_platform_has_forgotten_is_an_orphan_and_is_deleted_as_an_instance_is() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, director) = (broker.platform(), foundation.director());
+    foundation.cf().register(&broker).await;
+    let forgotten = order(&foundation, "forgotten").await;
+    let kept = order(&foundation, "kept").await;
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+    purge(&foundation, "forgotten").await;
+
+    let told = orphans(&broker).await;
+
+    assert_eq!(told.len(), 1, "{told:#?}");
+    let told = &told[0];
+    assert_eq!(told["deployment_name"], deployment(&forgotten));
+    assert_eq!(told["service_instance_id"], forgotten);
+    assert_eq!(told["owner"], "this_broker");
+    assert_eq!(told["reason"], "purged_in_platform");
+    assert_eq!(told["plan_id"], *Order::small().member("plan_id"));
+    assert_eq!(told["last_operation"]["kind"], "create");
+    assert_eq!(told["last_operation"]["state"], "succeeded");
+    assert!(
+        told["since"].is_string() && told["age_seconds"].is_u64(),
+        "{told}"
+    );
+
+    refused(
+        &delete(platform, &kept, "force=true").await,
+        409,
+        "ODB-2052",
+    );
+    let before = director.history().await.len();
+    let deletion = delete(platform, &forgotten, "").await;
+    assert_eq!(
+        end_of(platform, &forgotten, &deletion).await.state,
+        "succeeded"
+    );
+    let history = director.history().await;
+    assert_eq!(history[before..], history_of_a_deletion(&forgotten));
+    delete(platform, &forgotten, "").await.expect_status(204);
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+    assert_eq!(director.deployments().await, [deployment(&kept)]);
+    assert_eq!(
+        director.configs().await.len(),
+        1,
+        "the marker of the other one"
+    );
+}
+
+#[tokio::test]
+async fn where_the_platform_knows_every_deployment_no_marker_is_read() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    order(&foundation, "known").await;
+    let control = foundation.control();
+    let before = control.broker_calls(0).await;
+    let last = before.last().map_or(0, |call| call.number);
+
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+
+    let asked = control.broker_calls(last).await;
+    let reads = |path: &str| {
+        let reads = asked
+            .iter()
+            .filter(|call| call.method == "GET" && call.path == path);
+        reads.count()
+    };
+    assert_eq!(reads("/deployments"), 1, "{asked:#?}");
+    assert_eq!(reads("/configs"), 0, "{asked:#?}");
+}
+
+#[tokio::test]
+async fn an_orphan_is_found_and_deleted_where_the_cloud_controller_has_only_version_2() {
+    let foundation = Foundation::setup()
+        .with_old_cloud_controller()
+        .start()
+        .await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let forgotten = order(&foundation, "forgotten").await;
+    let kept = order(&foundation, "kept").await;
+    purge(&foundation, "forgotten").await;
+
+    let told = orphans(&broker).await;
+
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(told[0]["service_instance_id"], forgotten);
+    let platform = broker.platform();
+    refused(&delete(platform, &kept, "").await, 409, "ODB-2052");
+    let deletion = delete(platform, &forgotten, "").await;
+    assert_eq!(
+        end_of(platform, &forgotten, &deletion).await.state,
+        "succeeded"
+    );
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn what_another_broker_has_marked_is_neither_told_of_nor_deleted() {
+    let foundation = Foundation::start().await;
+    let other = foundation.broker();
+    let other = other.with("/service_catalog/id", "another offering".into());
+    let mut other = other.start().await;
+    let instance = new_id();
+    let order = Order::small().with("service_id", "another offering".into());
+    let ordering = other.platform().provision_to_the_end(&instance, &order);
+    ordering.await;
+    other.stop().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let (platform, director) = (broker.platform(), foundation.director());
+
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+    for query in ["", "include_unmarked=true&force=true&offering_is_gone=true"] {
+        refused(&delete(platform, &instance, query).await, 403, "ODB-2054");
+    }
+    assert_eq!(director.history().await, history_of_an_order(&instance));
+}
+
+#[tokio::test]
+async fn what_nobody_has_marked_is_told_as_nobodys_and_deleted_only_when_that_is_said() {
+    let foundation = Foundation::start().await;
+    let instance = new_id();
+    made_without_a_marker(&foundation, &instance).await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let platform = broker.platform();
+
+    let told = orphans(&broker).await;
+
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(told[0]["owner"], "unknown");
+    assert_eq!(told[0]["reason"], "unknown");
+    assert_eq!(told[0]["last_operation"]["state"], "succeeded");
+    assert!(told[0]["plan_id"].is_null());
+    assert!(told[0]["age_seconds"].is_u64());
+    for query in ["", "include_unmarked=false", "force=true"] {
+        refused(&delete(platform, &instance, query).await, 403, "ODB-2053");
+    }
+    let deletion = delete(platform, &instance, "include_unmarked=true&plan_id=small").await;
+    assert_eq!(
+        end_of(platform, &instance, &deletion).await.state,
+        "succeeded"
+    );
+    let director = foundation.director();
+    assert_eq!(director.deployments().await, Vec::<String>::new());
+    assert_eq!(director.configs().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn an_unmarked_orphan_is_deleted_with_the_errands_of_its_plan_or_expressly_without_any() {
+    let foundation = Foundation::start().await;
+    let (one, other) = (new_id(), new_id());
+    made_without_a_marker(&foundation, &one).await;
+    made_without_a_marker(&foundation, &other).await;
+    let errands = json!({
+        "pre_delete": [{ "name": "cleanup-data", "instances": ["redis-server"] }],
+    });
+    let configuration = foundation.broker().with_lifecycle_errands(&errands);
+    let broker = configuration.start().await;
+    foundation.cf().register(&broker).await;
+    let (platform, director) = (broker.platform(), foundation.director());
+
+    let said = "include_unmarked=true";
+    refused(&delete(platform, &one, said).await, 403, "ODB-2056");
+    let said = "include_unmarked=true&plan_id=no-such";
+    refused(&delete(platform, &one, said).await, 400, "ODB-2004");
+    let ran_before = errands_run(&foundation).await;
+    let said = "include_unmarked=true&plan_id=small";
+    let deletion = delete(platform, &one, said).await;
+    let ended = end_of(platform, &one, &deletion).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    assert_eq!(errands_run(&foundation).await, ran_before + 1);
+    let said = "include_unmarked=true&force=true";
+    let deletion = delete(platform, &other, said).await;
+    let ended = end_of(platform, &other, &deletion).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    assert_eq!(errands_run(&foundation).await, ran_before + 1);
+    assert_eq!(director.deployments().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_unmarked_orphan_stays_unmarked_when_its_deletion_fails() {
+    let foundation = Foundation::start().await;
+    let instance = new_id();
+    made_without_a_marker(&foundation, &instance).await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let platform = broker.platform();
+    fail(&foundation, &instance, "Deleting instances").await;
+    let deletion = delete(platform, &instance, "include_unmarked=true&plan_id=small").await;
+    let ended = end_of(platform, &instance, &deletion).await;
+    assert_eq!(ended.state, "failed", "{ended:?}");
+
+    let told = orphans(&broker).await;
+
+    assert_eq!(told[0]["owner"], "unknown", "{told:#?}");
+    assert_eq!(told[0]["last_operation"]["state"], "failed");
+    refused(&delete(platform, &instance, "").await, 403, "ODB-2053");
+    foundation.control().clear_task_faults().await;
+    let deletion = delete(platform, &instance, "include_unmarked=true&plan_id=small").await;
+    let ended = end_of(platform, &instance, &deletion).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+}
+
+#[tokio::test]
+async fn where_markers_cannot_be_read_no_unmarked_orphan_is_deleted() {
+    let foundation = Foundation::start().await;
+    let instance = new_id();
+    made_without_a_marker(&foundation, &instance).await;
+    let blind = foundation.broker();
+    let blind = blind.with("/broker/disable_bosh_configs", true.into());
+    let broker = blind.start().await;
+    foundation.cf().register(&broker).await;
+
+    for query in ["include_unmarked=true", "include_unmarked=true&force=true"] {
+        let answer = delete(broker.platform(), &instance, query).await;
+        refused(&answer, 403, "ODB-2057");
+    }
+    let history = foundation.director().history().await;
+    assert_eq!(history, history_of_an_order(&instance));
+}
+
+#[tokio::test]
+async fn a_thousand_orphans_are_named_with_a_handful_of_calls_to_the_director() {
+    let setup = Foundation::setup().without_processes();
+    let foundation = setup.start().await;
+    let broker = foundation.broker().without_quotas().start().await;
+    foundation.cf().register(&broker).await;
+    let seeded = 1000;
+    foundation.control().seed_fleet(seeded, 5).await;
+    let none = json!({
+        "pagination": { "total_results": 0, "total_pages": 1, "next": null },
+        "resources": [],
+    });
+    foundation
+        .control()
+        .set_fault(&json!({
+            "server": "cloud-controller",
+            "requests": { "path": "/v3/service_instances" },
+            "effect": { "kind": "answer", "status": 200, "body": none.to_string() },
+        }))
+        .await;
+    let calls = foundation.control().broker_calls(0).await;
+    let latest = calls.last().map_or(0, |call| call.number);
+
+    let list = ask(broker.platform(), "/mgmt/orphan_deployments").await;
+
+    let list = list.expect_status(200).json();
+    // Those that are being changed are none.
+    let told = list.as_array().map_or(0, Vec::len);
+    assert!(told > seeded / 2, "{told}");
+    let calls = foundation.control().broker_calls(latest).await;
+    let asked = calls.iter().filter(|call| call.server == "director");
+    let asked: Vec<_> = asked.map(|call| &call.path).collect();
+    // Deployments twice, markers and what is in progress once each.
+    assert_eq!(asked.len(), 4, "{asked:#?}");
+}
+
+#[tokio::test]
+async fn an_unmarked_deployment_whose_instance_the_platform_knows_is_no_orphan() {
+    let foundation = Foundation::start().await;
+    let silent = foundation
+        .broker()
+        .with("/broker/disable_bosh_configs", true.into())
+        .with("/service_catalog/id", "another offering".into());
+    let mut other = silent.start().await;
+    foundation.cf().register(&other).await;
+    let instance = order(&foundation, "one").await;
+    other.stop().await;
+    let broker = foundation.broker().start().await;
+
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+    let query = "include_unmarked=true&offering_is_gone=true";
+    refused(
+        &delete(broker.platform(), &instance, query).await,
+        409,
+        "ODB-2052",
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_told_or_deleted_where_not_all_instances_are_told() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let platform = broker.platform();
+    let instance = new_id();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let control = foundation.control();
+
+    for path in ["/v3/service_offerings", "/v3/service_instances"] {
+        control
+            .set_fault(&json!({
+                "server": "cloud-controller",
+                "requests": { "path": path },
+                "effect": { "kind": "answer", "status": 500 },
+            }))
+            .await;
+        let list = ask(platform, "/mgmt/v1/orphan_deployments").await;
+        refused(&list, 500, "ODB-4002");
+        control.clear_faults().await;
+    }
+    let history = foundation.director().history().await;
+    assert_eq!(history, history_of_an_order(&instance));
+    assert_eq!(orphans(&broker).await.len(), 1);
+}
+
+#[tokio::test]
+async fn whoever_sees_only_some_spaces_cannot_tell_orphans() {
+    let foundation = Foundation::setup()
+        .with_broker_rights(&["cloud_controller.read", "clients.read", "clients.admin"])
+        .start()
+        .await;
+    let broker = foundation.broker().start().await;
+    nobody_can_tell(&foundation, &broker, 500, "ODB-2051").await;
+}
+
+#[tokio::test]
+async fn where_nobody_knows_the_instances_nothing_is_an_orphan() {
+    let foundation = Foundation::start().await;
+    let configuration = foundation.broker().without_quotas();
+    let broker = configuration.without_cloud_controller().start().await;
+    nobody_can_tell(&foundation, &broker, 501, "ODB-2043").await;
+}
+
+#[tokio::test]
+async fn where_the_platform_does_not_know_the_offering_it_has_to_be_said_that_it_is_gone() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    let instance = new_id();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+
+    let told = orphans(&broker).await;
+
+    assert_eq!(told[0]["reason"], "offering_unknown_to_platform");
+    refused(&delete(platform, &instance, "").await, 409, "ODB-2055");
+    let deletion = delete(platform, &instance, "offering_is_gone=true").await;
+    assert_eq!(
+        end_of(platform, &instance, &deletion).await.state,
+        "succeeded"
+    );
+    assert_eq!(
+        foundation.director().deployments().await,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn what_is_being_made_is_no_orphan_and_what_is_being_deleted_can_be_picked_up() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    foundation.cf().register(&broker).await;
+    let (platform, control) = (broker.platform(), foundation.control());
+    let instance = new_id();
+    hold(&foundation, &instance, "Creating missing vms").await;
+    let token = platform
+        .provision(&instance, &Order::small())
+        .await
+        .accepted();
+    is_at_work(&foundation, "create deployment").await;
+
+    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
+    refused(
+        &delete(platform, &instance, "force=true").await,
+        409,
+        "ODB-2008",
+    );
+    control.clear_task_faults().await;
+    let ended = platform.end_of_operation(&instance, &token).await;
+    assert_eq!(ended.state, "succeeded");
+
+    hold(&foundation, &instance, "Deleting instances").await;
+    let deletion = delete(platform, &instance, "").await;
+    is_at_work(&foundation, "delete deployment").await;
+    let told = orphans(&broker).await;
+    assert_eq!(told[0]["reason"], "being_deleted");
+    assert_eq!(told[0]["last_operation"]["state"], "in progress");
+    let again = delete(platform, &instance, "").await;
+    assert_eq!(again.operation_data(), deletion.operation_data());
+    control.clear_task_faults().await;
+    assert_eq!(
+        end_of(platform, &instance, &deletion).await.state,
+        "succeeded"
+    );
+}
+
+#[tokio::test]
+async fn a_failed_creation_and_a_failed_deletion_are_told_as_what_they_are() {
+    let foundation = Foundation::start().await;
+    let script = r"read_input
+if [[ -e $folder/bad ]]; then as_redis | sed 's/vm_type: small/vm_type: enormous/'; else as_redis; fi";
+    let adapter = foundation.adapters().script(script);
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    foundation.cf().register(&broker).await;
+    let platform = broker.platform();
+    let (made, unmade) = (new_id(), new_id());
+    platform.provision_to_the_end(&made, &Order::small()).await;
+    fail(&foundation, &made, "Deleting instances").await;
+    let deletion = platform.deprovision(&made).await.accepted();
+    let ended = platform.end_of_operation(&made, &deletion).await;
+    assert_eq!(ended.state, "failed", "{ended:?}");
+    std::fs::write(foundation.folder().join("bad"), "").unwrap();
+    let creation = platform
+        .provision(&unmade, &Order::small())
+        .await
+        .accepted();
+    let ended = platform.end_of_operation(&unmade, &creation).await;
+    assert_eq!(ended.state, "failed");
+
+    let told = orphans(&broker).await;
+
+    let reason_of = |instance: &str| {
+        let orphan = told.iter().find(|o| o["service_instance_id"] == *instance);
+        orphan.map(|orphan| orphan["reason"].clone())
+    };
+    assert_eq!(reason_of(&made), Some("delete_failed".into()), "{told:#?}");
+    assert_eq!(
+        reason_of(&unmade),
+        Some("create_failed".into()),
+        "{told:#?}"
+    );
+    for instance in [&made, &unmade] {
+        let deletion = delete(platform, instance, "").await;
+        assert_eq!(
+            end_of(platform, instance, &deletion).await.state,
+            "succeeded"
+        );
+    }
+    assert_eq!(
+        foundation.director().deployments().await,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn what_holds_no_service_instance_is_not_found_and_strangers_are_told_nothing() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    for name in ["cf", "service-instance_", "service-instance_a%20b"] {
+        let path = format!("/mgmt/v1/orphan_deployments/{name}");
+        let answer = platform.send(platform.request(Method::DELETE, &path)).await;
+        refused(&answer, 404, "ODB-2009");
+    }
+    let stranger = platform.with_wrong_password();
+    let list = ask(&stranger, "/mgmt/v1/orphan_deployments").await;
+    list.expect_status(401);
+    delete(&stranger, &new_id(), "").await.expect_status(401);
+    foundation.director().expect_untouched().await;
+}
+
+/// How many errands the Director has run.
+async fn errands_run(foundation: &Foundation) -> usize {
+    let tasks = foundation.director().tasks().await;
+    let is_one = |task: &&Value| {
+        let text = task["description"].as_str().unwrap_or_default();
+        text.starts_with("run errand")
+    };
+    tasks.iter().filter(is_one).count()
+}
+
+fn refused(answer: &Answer, status: u16, code: &str) {
+    let told = answer.expect_status(status).json();
+    assert_eq!(told["code"], code, "{answer:?}");
+    assert!(!answer.description().is_empty());
+}
+
+async fn nobody_can_tell(foundation: &Foundation, broker: &Broker, status: u16, code: &str) {
+    let platform = broker.platform();
+    let instance = new_id();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let list = ask(platform, "/mgmt/v1/orphan_deployments").await;
+    refused(&list, status, code);
+    let query = "include_unmarked=true&offering_is_gone=true&force=true";
+    refused(&delete(platform, &instance, query).await, status, code);
+    let history = foundation.director().history().await;
+    assert_eq!(history, history_of_an_order(&instance));
+}

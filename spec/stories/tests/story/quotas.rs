@@ -1,0 +1,498 @@
+//! More is ordered than there is room for.
+
+use std::collections::BTreeMap;
+
+use odb_stories::{
+    Answer, Broker, CfOrder, CfOutput, CloudController, Foundation, InstancesApi, Order, Platform,
+    eventually, new_id,
+};
+use serde_json::{Value, json};
+
+use crate::PATIENCE;
+
+/// How many order at once.
+const ORDERS: usize = 64;
+
+/// When a Cloud Controller writes an instance down, before it asks the broker or when that has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rows {
+    Early,
+    Late,
+}
+
+#[tokio::test]
+async fn a_plan_with_room_for_two_lets_two_of_six_in_and_another_one_once_there_is_room() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().with_plan_limit(2).start().await;
+    let cf = foundation.cf();
+    cf.register(&broker).await;
+    let orders: Vec<_> = (0..6)
+        .map(|number| {
+            let (cf, name) = (cf.clone(), format!("cache-{number}"));
+            tokio::spawn(async move {
+                let order = ["create-service", "redis", "small", &name, "--wait"];
+                (cf.run(&order).await, name)
+            })
+        })
+        .collect();
+
+    let (mut made, mut refused): (Vec<String>, Vec<CfOutput>) = (Vec::new(), Vec::new());
+    for order in orders {
+        match order.await.unwrap() {
+            (ordered, name) if ordered.status.success() => made.push(name),
+            (ordered, _) => refused.push(ordered),
+        }
+    }
+
+    assert_eq!(made.len(), 2, "{made:?} {refused:#?}");
+    for refused in refused {
+        assert!(refused.talk.contains("There is no room"), "{refused:#?}");
+        assert!(refused.talk.contains("limit"), "{refused:#?}");
+    }
+    assert_eq!(foundation.director().deployments().await.len(), 2);
+
+    cf.run(&["delete-service", &made[0], "--wait"])
+        .await
+        .succeeded();
+    cf.run(&["create-service", "redis", "small", "late", "--wait"])
+        .await
+        .succeeded();
+    assert_eq!(foundation.director().deployments().await.len(), 2);
+}
+
+#[tokio::test]
+async fn exactly_ten_of_64_orders_get_a_plans_ten_places_when_rows_are_written_early() {
+    expect_ten_of_64(Rows::Early).await;
+}
+
+#[tokio::test]
+async fn exactly_ten_of_64_orders_get_a_plans_ten_places_when_rows_are_written_late() {
+    expect_ten_of_64(Rows::Late).await;
+}
+
+#[tokio::test]
+async fn exactly_ten_of_64_orders_get_a_plans_ten_places_when_the_cloud_controller_knows_nothing() {
+    let foundation = foundation(Rows::Early).await;
+    let broker = limited_to(10, &foundation).await;
+
+    let orders = order_at_once(broker.platform(), |_| Order::small()).await;
+
+    let (accepted, refused): (Vec<_>, Vec<_>) =
+        orders.iter().partition(|(_, answer)| answer.status == 202);
+    assert_eq!((accepted.len(), refused.len()), (10, ORDERS - 10));
+    for (_, answer) in refused {
+        answer.expect_status(403);
+        assert!(answer.description().contains("There is no room"));
+    }
+}
+
+#[tokio::test]
+async fn a_resource_is_given_out_to_the_last_over_two_plans_when_rows_are_written_early() {
+    expect_resource_given_out(Rows::Early).await;
+}
+
+#[tokio::test]
+async fn a_resource_is_given_out_to_the_last_over_two_plans_when_rows_are_written_late() {
+    expect_resource_given_out(Rows::Late).await;
+}
+
+#[tokio::test]
+async fn a_failed_order_and_a_refused_one_leave_their_places_to_others() {
+    for rows in [Rows::Early, Rows::Late] {
+        let foundation = foundation(rows).await;
+        let script = r"read_input
+as_redis | if [[ -e $folder/spoil ]]; then sed 's/vm_type: small/vm_type: enormous/'; else cat; fi";
+        let adapter = foundation.adapters().script(script);
+        let broker = foundation
+            .broker()
+            .with_quotas(json!({}), limit(1), limit(1))
+            .with_adapter(&adapter)
+            .start()
+            .await;
+        let (controller, small) = registered(&foundation, &broker, "small").await;
+        let spoil = foundation.folder().join("spoil");
+        std::fs::write(&spoil, "").unwrap();
+        let failed = controller.order("failed", &small).await;
+        controller.end(&failed).await.unwrap_err();
+        std::fs::remove_file(&spoil).unwrap();
+
+        let made = controller.order("made", &small).await;
+        controller.end(&made).await.unwrap();
+        let refused = controller.order("refused", &small).await;
+        let told = controller.answer(&refused).await.unwrap_err();
+        assert!(told.contains("There is no room"), "{rows:?}: {told}");
+        foundation
+            .cf()
+            .run(&["delete-service", "made", "--wait"])
+            .await
+            .succeeded();
+        let late = controller.order("late", &small).await;
+        controller.end(&late).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_order_that_was_refused_takes_no_place_although_its_deletion_has_failed() {
+    for rows in [Rows::Early, Rows::Late] {
+        let foundation = foundation(rows).await;
+        let mut broker = limited_to(1, &foundation).await;
+        let (controller, small) = registered(&foundation, &broker, "small").await;
+        let cf = foundation.cf();
+        let made = controller.order("made", &small).await;
+        controller.end(&made).await.unwrap();
+        let refused = controller.order("refused", &small).await;
+        controller.answer(&refused).await.unwrap_err();
+        if rows == Rows::Early {
+            broker.kill();
+            broker.ended().await;
+            cf.run(&["delete-service", "refused", "--wait"])
+                .await
+                .failed();
+            let told = controller.instances().await;
+            assert!(told.contains(&"delete failed".to_owned()), "{told:?}");
+            broker.start_again().await;
+        }
+
+        cf.run(&["delete-service", "made", "--wait"])
+            .await
+            .succeeded();
+        assert!(foundation.director().deployments().await.is_empty());
+        let late = controller.order("late", &small).await;
+        controller.end(&late).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_full_foundation_lets_instances_change_their_plan_but_not_to_a_full_one() {
+    let foundation = foundation(Rows::Early).await;
+    let global = json!({ "service_instance_limit": 3 });
+    let broker = foundation
+        .broker()
+        .with_quotas(global, limit(3), limit(1))
+        .start()
+        .await;
+    let (controller, small) = registered(&foundation, &broker, "small").await;
+    let cf = foundation.cf();
+    for name in ["one", "two", "three"] {
+        let order = controller.order(name, &small).await;
+        controller.end(&order).await.unwrap();
+    }
+    let refused = controller.order("four", &small).await;
+    let told = controller.answer(&refused).await.unwrap_err();
+    assert!(told.contains("global instance limit"), "{told}");
+
+    cf.run(&["update-service", "one", "-p", "large", "--wait"])
+        .await
+        .succeeded();
+    let told = cf
+        .run(&["update-service", "two", "-p", "large", "--wait"])
+        .await
+        .failed();
+    assert!(told.contains("plan instance limit"), "{told}");
+    cf.run(&["update-service", "one", "-p", "small", "--wait"])
+        .await
+        .succeeded();
+    cf.run(&["update-service", "two", "-p", "large", "--wait"])
+        .await
+        .succeeded();
+}
+
+#[tokio::test]
+async fn a_refused_change_of_plan_is_answered_with_422() {
+    let foundation = foundation(Rows::Early).await;
+    let broker = foundation
+        .broker()
+        .with_quotas(json!({}), limit(1), limit(0))
+        .start()
+        .await;
+    let (platform, instance) = (broker.platform(), new_id());
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+
+    let answer = platform.update(&instance, &Order::large()).await;
+
+    answer.expect_status(422);
+    assert!(
+        answer.description().contains("plan instance limit"),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_broker_that_was_killed_counts_what_it_had_let_in() {
+    for rows in [Rows::Early, Rows::Late] {
+        let foundation = foundation(rows).await;
+        let mut broker = limited_to(3, &foundation).await;
+        let (controller, small) = registered(&foundation, &broker, "small").await;
+        let done = controller.order("done", &small).await;
+        controller.end(&done).await.unwrap();
+        let control = foundation.control();
+        control
+            .set_task_fault(&json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } }))
+            .await;
+        let held = controller.order("held", &small).await;
+        controller.answer(&held).await.unwrap();
+        // Nobody but the broker knows of this one.
+        let direct = new_id();
+        let token = broker
+            .platform()
+            .provision(&direct, &Order::small())
+            .await
+            .accepted();
+
+        broker.kill();
+        broker.ended().await;
+        broker.start_again().await;
+
+        let refused = controller.order("refused", &small).await;
+        let told = controller.answer(&refused).await.unwrap_err();
+        assert!(told.contains("There is no room"), "{rows:?}: {told}");
+        control.clear_faults().await;
+        controller.end(&held).await.unwrap();
+        let ended = broker.platform().end_of_operation(&direct, &token).await;
+        assert_eq!(ended.state, "succeeded", "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_order_with_room_is_decided_by_one_count() {
+    let foundation = foundation(Rows::Early).await;
+    let broker = limited_to(9, &foundation).await;
+    let (controller, small) = registered(&foundation, &broker, "small").await;
+    let control = foundation.control();
+    // The first order learns under which ids the Cloud Controller has the plans.
+    let first = controller.order("first", &small).await;
+    controller.end(&first).await.unwrap();
+    let before = control.broker_calls(0).await;
+    let last = before.last().map_or(0, |call| call.number);
+
+    let second = controller.order("second", &small).await;
+    controller.end(&second).await.unwrap();
+
+    let mut asked = control.broker_calls(last).await;
+    asked.retain(|call| call.server == "cloud-controller");
+    let asked: Vec<_> = asked
+        .iter()
+        .map(|call| (&*call.path, &*call.query))
+        .collect();
+    let query = format!("service_plan_guids={small}&per_page=1");
+    assert_eq!(asked, [("/v3/service_instances", query.as_str())]);
+}
+
+#[tokio::test]
+async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted() {
+    let foundation = foundation(Rows::Early).await;
+    let api = InstancesApi::start().await;
+    let (there, never_made, elsewhere) = (new_id(), new_id(), new_id());
+    let mut broker = foundation
+        .broker()
+        .with_instances_api(api.url())
+        .with_quotas(json!({}), limit(2), limit(9))
+        .start()
+        .await;
+    broker
+        .platform()
+        .provision_to_the_end(&there, &Order::small())
+        .await;
+    // What follows is decided by the list and by nothing that the broker remembers.
+    foundation
+        .director()
+        .delete_configs_named(&format!("odb-{there}"))
+        .await;
+    broker.stop().await;
+    broker.start_again().await;
+    api.add(&there, &Order::small());
+    api.add(&never_made, &Order::small());
+    api.add(&elsewhere, &Order::large());
+    let platform = broker.platform();
+
+    let instance = new_id();
+    // Some write an instance down before they order it.
+    api.add(&instance, &Order::small());
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let refused = platform.provision(&new_id(), &Order::small()).await;
+    refused.expect_status(403);
+    api.remove(&there);
+    platform
+        .provision(&new_id(), &Order::small())
+        .await
+        .accepted();
+
+    for request in api.requests() {
+        let request = request.to_lowercase();
+        assert!(
+            request.starts_with("get /instances?service=redis "),
+            "{request}"
+        );
+        assert!(request.contains("\r\nauthorization: basic "), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_instances_api_that_nobody_vouches_for_is_told_with_the_key_that_helps() {
+    let foundation = foundation(Rows::Early).await;
+    let broker = foundation
+        .broker()
+        .with_instances_api(foundation.director().url())
+        .with_plan_limit(1)
+        .start()
+        .await;
+
+    let answer = broker
+        .platform()
+        .provision(&new_id(), &Order::small())
+        .await;
+
+    answer.expect_status(500);
+    let told = broker.log_of_request(&answer.request_id());
+    for text in ["`service_instances_api.root_ca_cert`", "ODB-4005"] {
+        assert!(told.iter().any(|line| line.mentions(text)), "{told:#?}");
+    }
+    foundation.director().expect_untouched().await;
+}
+
+async fn expect_ten_of_64(rows: Rows) {
+    let foundation = foundation(rows).await;
+    let broker = limited_to(10, &foundation).await;
+    let (controller, small) = registered(&foundation, &broker, "small").await;
+
+    let orders = cf_orders_at_once(&controller, |_| small.clone()).await;
+
+    let refused: Vec<String> = orders
+        .into_iter()
+        .filter_map(|(_, answer)| answer.err())
+        .collect();
+    assert_eq!(refused.len(), ORDERS - 10, "{refused:#?}");
+    for told in refused {
+        assert!(told.contains("There is no room"), "{told}");
+    }
+    let refusals = broker.log();
+    let refusals = refusals.iter().filter(|line| line.mentions("ODB-2010"));
+    assert_eq!(refusals.count(), ORDERS - 10);
+    eventually("ten are made", PATIENCE, async || {
+        let made = controller.instances().await;
+        let made = made
+            .iter()
+            .filter(|told| *told == "create succeeded")
+            .count();
+        if made == 10 {
+            Ok(())
+        } else {
+            Err(made.to_string())
+        }
+    })
+    .await;
+    assert_eq!(foundation.director().deployments().await.len(), 10);
+}
+
+/// Costs of 2 and 5 out of 31: whatever the order, less than 2 remain.
+async fn expect_resource_given_out(rows: Rows) {
+    let foundation = foundation(rows).await;
+    let global = json!({ "resources": { "ips": { "limit": 31 } } });
+    let cost = |cost: u64| json!({ "resources": { "ips": { "cost": cost } } });
+    let broker = foundation
+        .broker()
+        .with_quotas(global, cost(2), cost(5))
+        .start()
+        .await;
+    let (controller, small) = registered(&foundation, &broker, "small").await;
+    let large = controller.plan("large").await;
+    let costs = BTreeMap::from([(small.clone(), 2), (large.clone(), 5)]);
+
+    let orders = cf_orders_at_once(&controller, |number| {
+        if number % 2 == 0 {
+            small.clone()
+        } else {
+            large.clone()
+        }
+    })
+    .await;
+
+    let (accepted, refused): (Vec<_>, Vec<_>) =
+        orders.iter().partition(|(_, answer)| answer.is_ok());
+    let used: u64 = accepted.iter().map(|(plan, _)| costs[plan]).sum();
+    assert!((30..=31).contains(&used), "{used} of 31: {accepted:?}");
+    assert_eq!(accepted.len() + refused.len(), ORDERS);
+    for (_, answer) in refused {
+        let told = answer.as_ref().unwrap_err();
+        assert!(told.contains("global quotas [ips: (limit 31"), "{told}");
+    }
+}
+
+async fn foundation(rows: Rows) -> Foundation {
+    let setup = Foundation::setup().without_processes();
+    match rows {
+        Rows::Early => setup.start().await,
+        Rows::Late => setup.with_late_rows().start().await,
+    }
+}
+
+fn limit(limit: u64) -> Value {
+    json!({ "service_instance_limit": limit })
+}
+
+async fn limited_to(instances: u64, foundation: &Foundation) -> Broker {
+    foundation
+        .broker()
+        .with_quotas(json!({}), limit(instances), limit(instances))
+        .start()
+        .await
+}
+
+/// Registers the broker, and gives a client and the Cloud Controller's id of a plan.
+async fn registered(
+    foundation: &Foundation,
+    broker: &Broker,
+    plan: &str,
+) -> (CloudController, String) {
+    foundation.cf().register(broker).await;
+    let controller = foundation.cloud_controller().await;
+    let plan = controller.plan(plan).await;
+    (controller, plan)
+}
+
+/// Orders through the Cloud Controller, each with its plan.
+async fn cf_orders_at_once(
+    controller: &CloudController,
+    plan: impl Fn(usize) -> String,
+) -> Vec<(String, Result<(), String>)> {
+    let orders: Vec<_> = (0..ORDERS)
+        .map(|number| {
+            let (controller, plan) = (controller.clone(), plan(number));
+            tokio::spawn(async move {
+                let order: CfOrder = controller.order(&format!("cache-{number}"), &plan).await;
+                (plan, order)
+            })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for order in orders {
+        let (plan, order) = order.await.unwrap();
+        answers.push((plan, controller.answer(&order).await));
+    }
+    answers
+}
+
+/// Orders from the broker itself.
+async fn order_at_once(
+    platform: &Platform,
+    order: impl Fn(usize) -> Order,
+) -> Vec<(Order, Answer)> {
+    let orders: Vec<_> = (0..ORDERS)
+        .map(|number| {
+            let (platform, order) = (platform.clone(), order(number));
+            tokio::spawn(async move {
+                let answer = platform.provision(&new_id(), &order).await;
+                (order, answer)
+            })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for order in orders {
+        answers.push(order.await.unwrap());
+    }
+    answers
+}

@@ -1,0 +1,285 @@
+//! The broker is made known.
+
+use odb_stories::{Errand, ErrandConfiguration, Foundation};
+use serde_json::json;
+
+use super::{ERAS, Era, Scene, expect_text};
+
+#[tokio::test]
+async fn a_broker_is_registered_and_its_plans_have_the_access_of_the_file() {
+    for era in ERAS {
+        let scene = Scene::of(era).await;
+
+        let run = scene.register(&scene.configuration()).await;
+
+        let run = run.expect_status(0);
+        assert_eq!(
+            scene.service_brokers().await,
+            [format!("redis-broker {}", scene.broker.url())]
+        );
+        assert_eq!(
+            scene.service_access().await,
+            [
+                "redis-broker redis large admin",
+                "redis-broker redis small public"
+            ]
+        );
+        assert_eq!(
+            scene.changes(0).await,
+            era.or(
+                [
+                    "POST /v3/service_brokers",
+                    "PATCH /v3/service_plans/GUID/visibility",
+                ],
+                ["POST /v2/service_brokers", "PUT /v2/service_plans/GUID"],
+            )
+        );
+        expect_text(&run, "plan `small`: access was none, is now public");
+        expect_text(&run, "plan `large`: access is none, as before");
+        assert!(
+            run.last_text().starts_with("FINISHED REGISTER BROKER"),
+            "{run:?}"
+        );
+        let order = ["create-service", "redis", "small", "cache", "--wait"];
+        scene.foundation.cf().run(&order).await.succeeded();
+    }
+}
+
+#[tokio::test]
+async fn each_request_and_each_token_is_told_before_it_is_asked_for() {
+    for era in ERAS {
+        let scene = Scene::of(era).await;
+        let before = scene.latest_call().await;
+
+        let run = scene.register(&scene.configuration()).await;
+
+        let run = run.expect_status(0);
+        let texts = run.texts();
+        let wanted = "no valid UAA token found in cache, obtaining a new one";
+        let obtained = "obtained UAA token, expires in 1200 seconds";
+        for text in [wanted, obtained] {
+            let times = texts.iter().filter(|line| **line == text).count();
+            assert_eq!(times, 1, "{texts:#?}");
+        }
+        let url = scene.foundation.cloud_controller_url();
+        let told: Vec<_> = texts
+            .iter()
+            .filter_map(|text| text.split_once(&format!(" {url}")))
+            .map(|(method, path)| format!("{method} {path}"))
+            .collect();
+        let calls = scene.foundation.control().broker_calls(before).await;
+        let asked: Vec<_> = calls
+            .iter()
+            .filter(|call| call.server == "cloud-controller")
+            .map(|call| match call.query.as_str() {
+                "" => format!("{} {}", call.method, call.path),
+                query => format!("{} {}?{query}", call.method, call.path),
+            })
+            .collect();
+        assert_eq!(told, asked);
+    }
+}
+
+#[tokio::test]
+async fn a_second_run_has_the_catalog_read_again_and_leaves_what_is_right() {
+    for era in ERAS {
+        let scene = Scene::of(era).await;
+        let configuration = scene.configuration();
+        scene.succeed(&configuration).await;
+        let (brokers, first) = (scene.service_brokers().await, scene.latest_call().await);
+
+        let run = scene.register(&configuration).await.expect_status(0);
+
+        assert_eq!(
+            scene.changes(first).await,
+            [era.or(
+                "PATCH /v3/service_brokers/GUID",
+                "PUT /v2/service_brokers/GUID"
+            )]
+        );
+        assert_eq!(scene.service_brokers().await, brokers);
+        expect_text(&run, "plan `small`: access is public, as before");
+        expect_text(
+            &run,
+            "service broker `redis-broker` is registered: updating it",
+        );
+    }
+}
+
+#[tokio::test]
+async fn names_and_passwords_may_have_any_letters() {
+    const NAME: &str = r#"Redis "one" & co, 50% off; a\b"#;
+    const PASSWORD: &str = r#"pa"ss & wörd, 50% \ {}"#;
+    const ORGANIZATION: &str = r#"R & D, "lab" 50% + more"#;
+    for era in ERAS {
+        let foundation = era.start().await;
+        let broker = foundation.broker().with_password(PASSWORD).start().await;
+        let scene = Scene { broker, foundation };
+        scene.cf(&["create-org", ORGANIZATION]).await;
+        let plans = [
+            ("small", "org-restricted", Some(ORGANIZATION)),
+            ("large", "disable", None),
+        ];
+        let configuration = scene
+            .configuration()
+            .with("/broker_name", NAME.into())
+            .with_plans(&plans);
+
+        let run = scene.register(&configuration).await.expect_status(0);
+        // It is found again by its name.
+        let again = scene.register(&configuration).await.expect_status(0);
+
+        let access = scene.service_access().await;
+        assert!(
+            access.contains(&format!("{NAME} redis small organization {ORGANIZATION}")),
+            "{access:#?}"
+        );
+        expect_text(&run, "creating service broker");
+        expect_text(&again, "updating it");
+        let run = scene.deregister(NAME).await;
+        expect_text(&run, "FINISHED DEREGISTER BROKER");
+        assert!(scene.service_brokers().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_user_may_register_with_any_password() {
+    const PASSWORD: &str = r#"p+w %&="ü" \;"#;
+    for era in ERAS {
+        let foundation = era.setup().with_password_of_users(PASSWORD).start().await;
+        let scene = Scene::on(foundation).await;
+        let configuration = as_user(scene.configuration(), "admin", PASSWORD);
+
+        let run = scene.register(&configuration).await.expect_status(0);
+
+        assert!(!run.talk.contains(PASSWORD), "{}", run.talk);
+        assert_eq!(scene.service_brokers().await.len(), 1);
+    }
+}
+
+fn as_user(
+    configuration: ErrandConfiguration,
+    username: &str,
+    password: &str,
+) -> ErrandConfiguration {
+    configuration.with(
+        "/cf/uaa/authentication",
+        json!({ "user_credentials": { "username": username, "password": password } }),
+    )
+}
+
+#[tokio::test]
+async fn wrong_credentials_are_told_and_nothing_is_changed() {
+    let scene = Scene::of(Era::V3).await;
+    let secret = "/cf/uaa/authentication/client_credentials/client_secret";
+    let wrong_client = scene.configuration().with(secret, "not-the-secret".into());
+    let wrong_user = as_user(scene.configuration(), "admin", "not-the-password");
+
+    for configuration in [wrong_client, wrong_user] {
+        let run = scene.register(&configuration).await.expect_status(1);
+
+        let said = run.last_text();
+        assert!(
+            said.starts_with(
+                "failed to execute register-broker: failed to retrieve list of brokers: "
+            ) && said.contains("status 401"),
+            "{said}"
+        );
+        assert!(!run.talk.contains("not-the-"), "{}", run.talk);
+    }
+    assert!(scene.service_brokers().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_register_brokers_is_told_so() {
+    for era in ERAS {
+        const PASSWORD: &str = "a-developers-password";
+        let foundation = era.setup().with_password_of_users(PASSWORD).start().await;
+        let scene = Scene::on(foundation).await;
+        let configuration = as_user(scene.configuration(), "developer", PASSWORD);
+
+        let run = scene.register(&configuration).await.expect_status(1);
+
+        let said = run.last_text();
+        assert!(
+            said.contains("failed to create service broker redis-broker: ")
+                && said.contains("status 403"),
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_certificates_of_the_platform_are_verified_unless_that_is_switched_off() {
+    let scene = Scene::of(Era::V3).await;
+    let unknown = scene.configuration().with("/cf/root_ca_cert", json!(null));
+    let run = scene.register(&unknown).await.expect_status(1);
+    assert!(run.last_text().contains("TLS handshake"), "{run:?}");
+
+    let switched_off = unknown.with("/cf/disable_ssl_cert_verification", true.into());
+    let run = scene.register(&switched_off).await.expect_status(0);
+    expect_text(&run, "certificates are not verified");
+}
+
+#[tokio::test]
+async fn a_rehearsal_tells_what_would_change_and_changes_nothing() {
+    for era in ERAS {
+        let scene = Scene::of(era).await;
+        let configuration = scene.configuration();
+
+        let dry = ["--dry-run"];
+        let run = scene.register_with(&configuration, &dry).await;
+        let run = run.expect_status(0);
+        expect_text(&run, "service broker `redis-broker` would be created");
+        expect_text(&run, "plan `small`: the platform does not know it yet");
+        assert!(scene.changes(0).await.is_empty());
+
+        scene.succeed(&configuration).await;
+        let registered = scene.latest_call().await;
+        let turned = scene
+            .configuration()
+            .with_plans(&[("small", "disable", None), ("large", "manual", None)]);
+        let run = scene.register_with(&turned, &dry).await.expect_status(0);
+        expect_text(&run, "is registered: it would be updated");
+        expect_text(&run, "plan `small`: access is public, would be none");
+        expect_text(&run, "plan `large`: access is left as it is");
+        assert_eq!(run.last_text(), "nothing was changed");
+        assert!(scene.changes(registered).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_errand_goes_by_its_own_name_with_the_flags_of_the_go_program() {
+    let scene = Scene::of(Era::V3).await;
+    let file = scene.configuration().write("register-broker");
+    let file = file.display().to_string();
+    let with_equals = format!("--configPath={file}");
+
+    for arguments in [
+        vec!["-configPath", file.as_str()],
+        vec![with_equals.as_str()],
+    ] {
+        let errand = Errand::by_its_name(&scene.foundation, "register-broker");
+        let run = errand.with(&arguments).run().await;
+        expect_text(&run, "FINISHED REGISTER BROKER");
+    }
+
+    assert_eq!(scene.service_brokers().await.len(), 1);
+}
+
+#[tokio::test]
+async fn only_the_cloud_controller_and_its_uaa_are_asked() {
+    let scene = Scene::on(Foundation::setup().without_processes().start().await).await;
+    let before = scene.latest_call().await;
+
+    scene.succeed(&scene.configuration()).await;
+
+    let calls = scene.foundation.control().broker_calls(before).await;
+    assert!(!calls.is_empty());
+    for call in calls {
+        assert!(
+            ["cloud-controller", "cf-uaa"].contains(&call.server.as_str()),
+            "{call:?}"
+        );
+    }
+}

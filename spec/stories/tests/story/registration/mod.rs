@@ -1,0 +1,166 @@
+//! `register-broker` and `deregister-broker` against Cloud Controllers of both generations: each line of
+//! `spec/contracts/errands.md` §2 and §3, and what of §11.2 concerns them.
+//!
+//! | module | what is told |
+//! | --- | --- |
+//! | `broker` | the broker is made known |
+//! | `trouble` | … and something is in the way |
+//! | `access` | who may use which plan |
+//! | `deregistration` | it is forgotten |
+//! | `command_line` | how the errands are called |
+
+mod access;
+mod broker;
+mod command_line;
+mod deregistration;
+mod trouble;
+
+use odb_stories::{
+    Broker, BrokerCall, Errand, ErrandConfiguration, ErrandRun, Foundation, FoundationSetup,
+};
+
+/// What the Cloud Controller speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Era {
+    V3,
+    V2,
+}
+
+const ERAS: [Era; 2] = [Era::V3, Era::V2];
+
+impl Era {
+    fn setup(self) -> FoundationSetup {
+        let setup = Foundation::setup().without_processes();
+        match self {
+            Self::V3 => setup,
+            Self::V2 => setup.with_old_cloud_controller(),
+        }
+    }
+
+    async fn start(self) -> Foundation {
+        self.setup().start().await
+    }
+
+    /// One of two texts.
+    fn or<T>(self, v3: T, v2: T) -> T {
+        match self {
+            Self::V3 => v3,
+            Self::V2 => v2,
+        }
+    }
+}
+
+/// A foundation with a broker that nobody has registered yet.
+struct Scene {
+    broker: Broker,
+    // Last, for the broker has its files there.
+    foundation: Foundation,
+}
+
+impl Scene {
+    async fn of(era: Era) -> Self {
+        Self::on(era.start().await).await
+    }
+
+    async fn on(foundation: Foundation) -> Self {
+        let broker = foundation.broker().start().await;
+        Self { broker, foundation }
+    }
+
+    /// Everybody gets the small plan, nobody the large one.
+    fn configuration(&self) -> ErrandConfiguration {
+        let plans = [("small", "enable", None), ("large", "disable", None)];
+        ErrandConfiguration::of(&self.foundation, &self.broker).with_plans(&plans)
+    }
+
+    async fn register(&self, configuration: &ErrandConfiguration) -> ErrandRun {
+        self.register_with(configuration, &[]).await
+    }
+
+    async fn register_with(
+        &self,
+        configuration: &ErrandConfiguration,
+        arguments: &[&str],
+    ) -> ErrandRun {
+        let errand = Errand::new(&self.foundation, "register-broker").configured(configuration);
+        self.discreet(errand.with(arguments).run().await).await
+    }
+
+    async fn succeed(&self, configuration: &ErrandConfiguration) {
+        let run = self.register(configuration).await;
+        assert_eq!(run.status, Some(0), "{}", run.talk);
+    }
+
+    async fn deregister(&self, name: &str) -> ErrandRun {
+        let errand = Errand::new(&self.foundation, "deregister-broker")
+            .configured(&self.configuration())
+            .with(&["--broker-name", name]);
+        self.discreet(errand.run().await).await
+    }
+
+    /// No secret of anybody's is in what it said, and nothing is on stdout.
+    async fn discreet(&self, run: ErrandRun) -> ErrandRun {
+        let secrets = self.foundation.secrets().await;
+        secrets.expect_none_in("the errand's talk", &run.talk);
+        let secrets = self.broker.secrets();
+        secrets.expect_none_in("the errand's talk", &run.talk);
+        assert_eq!(run.output, "", "{}", run.talk);
+        run
+    }
+
+    /// `BROKER OFFERING PLAN ACCESS ORGANIZATIONS` of every plan.
+    async fn service_access(&self) -> Vec<String> {
+        rows(&self.cf(&["service-access"]).await)
+    }
+
+    /// `BROKER URL` of every broker.
+    async fn service_brokers(&self) -> Vec<String> {
+        rows(&self.cf(&["service-brokers"]).await)
+    }
+
+    /// Types a command as an administrator.
+    async fn cf(&self, arguments: &[&str]) -> String {
+        let arguments = [&["--as", "admin"], arguments].concat();
+        self.foundation.cf().run(&arguments).await.succeeded()
+    }
+
+    /// What errands have changed at the Cloud Controller since that call, in order, guids left out.
+    async fn changes(&self, after: u64) -> Vec<String> {
+        let calls = self.foundation.control().broker_calls(after).await;
+        calls
+            .iter()
+            .filter(|call| call.server == "cloud-controller" && call.method != "GET")
+            .map(without_guids)
+            .collect()
+    }
+
+    /// The number of the latest call.
+    async fn latest_call(&self) -> u64 {
+        let calls = self.foundation.control().broker_calls(0).await;
+        calls.last().map_or(0, |call| call.number)
+    }
+}
+
+fn rows(table: &str) -> Vec<String> {
+    let rows = table.lines().skip(1);
+    rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+fn without_guids(call: &BrokerCall) -> String {
+    let segments = call.path.split('/').map(|segment| {
+        let is_guid = segment.len() == 36 && segment.matches('-').count() == 4;
+        if is_guid { "GUID" } else { segment }
+    });
+    format!("{} {}", call.method, segments.collect::<Vec<_>>().join("/"))
+}
+
+/// A line says this.
+#[track_caller]
+fn expect_text(run: &ErrandRun, text: &str) {
+    let texts = run.texts();
+    assert!(
+        texts.iter().any(|line| line.contains(text)),
+        "nobody says `{text}`: {texts:#?}"
+    );
+}

@@ -1,0 +1,176 @@
+//! The broker is killed in the middle of an operation and started again.
+
+use odb_stories::{Broker, Foundation, Order, eventually, new_id};
+use serde_json::{Value, json};
+
+use crate::{PATIENCE, history_of_a_deletion, history_of_an_order};
+
+#[tokio::test]
+async fn a_provision_completes_without_a_poll_after_the_broker_was_killed() {
+    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
+    let mut broker = foundation.broker().start().await;
+    let instance = new_id();
+    let ordered = broker
+        .platform()
+        .provision(&instance, &Order::small())
+        .await;
+    let token = ordered.accepted();
+
+    broker.kill();
+    let director = foundation.director();
+    assert_eq!(
+        director.history().await.len(),
+        1,
+        "it was killed in the middle"
+    );
+    broker.start_again().await;
+
+    expect_complete(&foundation, &instance).await;
+    let poll = broker.platform().last_operation(&instance, &token).await;
+    assert_eq!(poll.expect_status(200).json()["state"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_provision_completes_however_often_the_broker_is_killed() {
+    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
+    let mut broker = foundation.broker().start().await;
+    let instance = new_id();
+    let ordered = broker
+        .platform()
+        .provision(&instance, &Order::small())
+        .await;
+    ordered.accepted();
+
+    for _ in 0..5 {
+        broker.kill();
+        broker.start_again().await;
+    }
+
+    expect_complete(&foundation, &instance).await;
+}
+
+#[tokio::test]
+async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
+    let foundation = Foundation::start().await;
+    let mut broker = foundation.broker().start().await;
+    let (instance, director) = (new_id(), foundation.director());
+    broker
+        .platform()
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let deletion = broker.platform().deprovision(&instance).await;
+    let token = deletion.accepted();
+
+    broker.kill();
+    assert_eq!(
+        director.history().await.len(),
+        3,
+        "it was killed in the middle"
+    );
+    broker.start_again().await;
+
+    eventually("instance and marker are gone", PATIENCE, async || {
+        let left = (director.deployments().await, director.configs().await);
+        if left.0.is_empty() && left.1.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
+    })
+    .await;
+    let history = [
+        history_of_an_order(&instance),
+        history_of_a_deletion(&instance),
+    ];
+    assert_eq!(director.history().await, history.concat());
+    let poll = broker.platform().last_operation(&instance, &token).await;
+    let succeeded = poll.status == 200 && poll.json()["state"] == "succeeded";
+    assert!(succeeded || poll.status == 410, "{poll:?}");
+}
+
+#[tokio::test]
+async fn a_broker_serves_before_it_has_looked_up_what_it_left_and_reads_what_it_is_asked_about() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let mut broker = foundation.broker().start().await;
+    let control = foundation.control();
+    let (made, ordered) = (new_id(), new_id());
+    broker
+        .platform()
+        .provision_to_the_end(&made, &Order::small())
+        .await;
+    control
+        .set_task_fault(&json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } }))
+        .await;
+    let order = Order::small();
+    let answer = broker.platform().provision(&ordered, &order).await;
+    let token = answer.accepted();
+    broker.kill();
+    broker.ended().await;
+    let list = json!({ "method": "GET", "path": "/configs", "query": { "type": "odb-operation" } });
+    let held = control
+        .set_fault(&json!({ "server": "director", "requests": list, "times": 1, "effect": { "kind": "hold" } }))
+        .await;
+
+    broker.serve_again().await;
+    eventually("the list is asked for", PATIENCE, async || {
+        let fault = control.fault(held.id).await;
+        fault.has_struck().then_some(()).ok_or_else(String::new)
+    })
+    .await;
+
+    let platform = broker.platform();
+    let bound = platform.bind(&ordered, &new_id()).await;
+    assert_eq!(bound.expect_status(422).json()["error"], "ConcurrencyError");
+    platform.bind(&made, &new_id()).await.expect_status(201);
+    let poll = platform.last_operation(&ordered, &token).await;
+    assert_eq!(poll.expect_status(200).json()["state"], "in progress");
+    assert_eq!(control.fault(held.id).await.holds, 1);
+    control.clear_faults().await;
+    let ended = platform.end_of_operation(&ordered, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+}
+
+#[tokio::test]
+async fn an_order_that_never_got_to_the_director_leaves_nothing_and_can_be_repeated() {
+    let foundation = Foundation::start().await;
+    let (adapters, director) = (foundation.adapters(), foundation.director());
+    let configuration = foundation.broker().with_adapter(&adapters.gated());
+    let mut broker: Broker = configuration.start().await;
+    let (instance, platform) = (new_id(), broker.platform().clone());
+    let request = platform.provision_request(&instance, &Order::small());
+    let order = tokio::spawn(request.send());
+    eventually("the adapter has begun", PATIENCE, async || {
+        (adapters.at_gate() == 1)
+            .then_some(())
+            .ok_or_else(String::new)
+    })
+    .await;
+
+    broker.kill();
+    assert!(order.await.unwrap().is_err(), "the broker is gone");
+    director.expect_untouched().await;
+    adapters.open_gate();
+    broker.start_again().await;
+
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    assert_eq!(director.history().await, history_of_an_order(&instance));
+}
+
+/// The deployment and its errand are done, once, and the marker says so.
+async fn expect_complete(foundation: &Foundation, instance: &str) {
+    let director = foundation.director();
+    eventually("the marker has an outcome", PATIENCE, async || {
+        let marker = director.marker(instance).await.unwrap_or(Value::Null);
+        if marker["outcome"]["state"] == "succeeded" {
+            Ok(())
+        } else {
+            Err(format!("{marker}, {:?}", director.history().await))
+        }
+    })
+    .await;
+    assert_eq!(director.history().await, history_of_an_order(instance));
+    let deployment = format!("service-instance_{instance}");
+    assert_eq!(director.deployments().await, [deployment]);
+}

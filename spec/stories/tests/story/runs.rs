@@ -1,0 +1,198 @@
+//! An errand goes through all instances, and the broker remembers how far it got.
+
+use odb_stories::{Broker, Foundation, Order, new_id};
+use serde_json::{Value, json};
+
+async fn begun(broker: &Broker, kind: &str) -> Value {
+    let begun = broker.platform().begin_run(&json!({ "kind": kind })).await;
+    begun.expect_status(201).json()
+}
+
+async fn ended(broker: &Broker, run: &Value, outcome: &str) -> Value {
+    let answer = end(broker, run, outcome).await;
+    answer.expect_status(200).json()
+}
+
+async fn end(broker: &Broker, run: &Value, outcome: &str) -> odb_stories::Answer {
+    let id = run["id"].as_str().unwrap();
+    let body = json!({ "outcome": outcome });
+    broker.platform().end_run(id, &body).await
+}
+
+/// The latest run, without what is told of it beside.
+async fn latest(broker: &Broker, kind: &str) -> Value {
+    let mut latest = broker
+        .platform()
+        .latest_run(kind)
+        .await
+        .expect_status(200)
+        .json();
+    latest.as_object_mut().unwrap().remove("is_current");
+    latest
+}
+
+async fn is_current(broker: &Broker, kind: &str) -> Value {
+    let latest = broker.platform().latest_run(kind).await;
+    latest.expect_status(200).json()["is_current"].clone()
+}
+
+#[tokio::test]
+async fn a_run_is_remembered_over_a_restart_and_ends_once_and_for_all_when_it_has_succeeded() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let mut broker = foundation.broker().start().await;
+    for kind in ["upgrade", "recreate"] {
+        let refused = broker.platform().latest_run(kind).await;
+        let refused = refused.expect_status(404);
+        // By these errands tell it from the 404 of a broker that knows no runs.
+        let told = refused.json();
+        assert_eq!(told["code"], "ODB-2009", "{told}");
+        assert_eq!(told["request_id"], refused.request_id(), "{told}");
+    }
+    let run = begun(&broker, "upgrade").await;
+    assert_eq!(run["kind"], "upgrade");
+    assert_eq!(run.get("outcome"), None);
+    assert!(
+        run["began"].is_string() && run["target"].is_string(),
+        "{run}"
+    );
+
+    broker.kill();
+    broker.start_again().await;
+    assert_eq!(latest(&broker, "upgrade").await, run);
+    broker
+        .platform()
+        .latest_run("recreate")
+        .await
+        .expect_status(404);
+
+    let failed = ended(&broker, &run, "failed").await;
+    assert_eq!(failed["outcome"], "failed");
+    assert_eq!(
+        (&failed["id"], &failed["began"]),
+        (&run["id"], &run["began"])
+    );
+    assert_eq!(ended(&broker, &run, "failed").await, failed);
+    let succeeded = ended(&broker, &run, "succeeded").await;
+    assert_eq!(latest(&broker, "upgrade").await, succeeded);
+    assert_eq!(ended(&broker, &run, "succeeded").await, succeeded);
+    end(&broker, &run, "failed").await.expect_status(409);
+}
+
+#[tokio::test]
+async fn a_later_run_takes_the_place_of_the_one_before_and_leaves_other_kinds_alone() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = foundation.broker().start().await;
+    let unknown = json!({ "id": new_id() });
+    end(&broker, &unknown, "failed").await.expect_status(404);
+    let first = begun(&broker, "upgrade").await;
+    let recreation = begun(&broker, "recreate").await;
+    let second = begun(&broker, "upgrade").await;
+    assert_ne!(first["id"], second["id"]);
+
+    let text = end(&broker, &first, "succeeded")
+        .await
+        .expect_status(409)
+        .description();
+    assert!(text.contains(first["id"].as_str().unwrap()), "{text}");
+    assert_eq!(latest(&broker, "upgrade").await, second);
+    assert_eq!(latest(&broker, "recreate").await, recreation);
+    ended(&broker, &recreation, "succeeded").await;
+    assert_eq!(latest(&broker, "upgrade").await, second);
+    ended(&broker, &second, "succeeded").await;
+}
+
+#[tokio::test]
+async fn a_run_tells_what_it_deploys_which_another_configuration_does_not() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let mut broker = foundation.broker().start().await;
+    let run = begun(&broker, "upgrade").await;
+    assert_eq!(begun(&broker, "upgrade").await["target"], run["target"]);
+    assert_eq!(is_current(&broker, "upgrade").await, true);
+    broker.stop().await;
+    let pointer = "/service_catalog/plans/1/instance_groups/0/vm_type";
+    let broker = foundation
+        .broker()
+        .with(pointer, "small".into())
+        .start()
+        .await;
+
+    assert_eq!(latest(&broker, "upgrade").await["target"], run["target"]);
+    assert_eq!(is_current(&broker, "upgrade").await, false);
+    assert_ne!(begun(&broker, "upgrade").await["target"], run["target"]);
+}
+
+#[tokio::test]
+async fn what_is_no_run_is_refused() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = foundation.broker().start().await;
+    let platform = broker.platform();
+    for body in [
+        json!({}),
+        json!({ "kind": "delete" }),
+        json!({ "kind": 1 }),
+        json!([]),
+    ] {
+        platform.begin_run(&body).await.expect_status(400);
+    }
+    for kind in ["", "delete"] {
+        platform.latest_run(kind).await.expect_status(400);
+    }
+    platform
+        .end_run("1", &json!({ "outcome": "failed" }))
+        .await
+        .expect_status(400);
+    let run = begun(&broker, "upgrade").await;
+    end(&broker, &run, "skipped").await.expect_status(400);
+    let stranger = platform.with_wrong_password();
+    stranger.latest_run("upgrade").await.expect_status(401);
+    stranger
+        .begin_run(&json!({ "kind": "upgrade" }))
+        .await
+        .expect_status(401);
+
+    let director = foundation.director();
+    let configs = director.configs().await;
+    let name = configs
+        .iter()
+        .find(|config| config["type"] == "odb-run")
+        .unwrap()["name"]
+        .clone();
+    director
+        .write_config_of_team("odb-run", name.as_str().unwrap(), "{}")
+        .await;
+    let text = platform
+        .latest_run("upgrade")
+        .await
+        .expect_status(500)
+        .description();
+    assert!(text.contains("odb-run"), "{text}");
+    let next = begun(&broker, "upgrade").await;
+    assert_eq!(latest(&broker, "upgrade").await, next);
+}
+
+#[tokio::test]
+async fn without_bosh_configs_it_is_said_that_no_run_is_remembered() {
+    let foundation = Foundation::setup().without_processes().start().await;
+    let broker = foundation
+        .broker()
+        .with("/broker/disable_bosh_configs", true.into())
+        .start()
+        .await;
+    let platform = broker.platform();
+
+    let refused = platform.begin_run(&json!({ "kind": "upgrade" })).await;
+    let text = refused.expect_status(501).description();
+    assert!(text.contains("BOSH configs"), "{text}");
+    platform.latest_run("upgrade").await.expect_status(501);
+    let instance = new_id();
+    platform
+        .provision_to_the_end(&instance, &Order::small())
+        .await;
+    let known = platform.inventory_of(&instance).await;
+    let known = known.expect_status(200).json();
+    assert_eq!(known["owner"], "unknown");
+    assert_eq!(
+        known["operation"]["state"], "succeeded",
+        "the process knows: {known}"
+    );
+}
