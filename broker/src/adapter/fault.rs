@@ -3,9 +3,10 @@
 use std::{io, path::Path};
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use odb_process::Stream;
 
 use super::{
-    process::{Ended, Stream, Unfinished},
+    process::{Ended, Unfinished},
     shown,
 };
 use crate::telemetry::Redaction;

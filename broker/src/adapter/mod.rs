@@ -9,9 +9,7 @@
 //! | `plan` | a plan as adapters get to see it |
 //! | `executable` | whether the executable is still the same |
 //! | `question` | what is asked, in the form that the adapter takes |
-//! | `process` | one supervised child process |
-//! | `strays` | what it leaves behind outside its process group |
-//! | `watchdog` | ends it when the broker is killed |
+//! | `process` | a call as a supervised child process (`odb-process`), and the log of what it prints |
 //! | `shown` | what users get to see of its words |
 //! | `answer`, `fault` | what it printed, understood; why there is no answer |
 
@@ -22,10 +20,8 @@ mod plan;
 mod process;
 mod question;
 mod shown;
-mod strays;
 #[cfg(test)]
 mod tests;
-mod watchdog;
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
@@ -34,6 +30,7 @@ use odb_adapter_sdk::protocol::{
     GenerateDashboardUrl, GenerateManifest, GeneratePlanSchemas, GeneratedManifest, PlanSchemas,
     Subcommand,
 };
+use odb_process::is_inherited;
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout_at},
@@ -49,28 +46,10 @@ use question::Question;
 
 pub use executable::ExecutableDigest;
 pub use fault::AdapterFault;
+pub use odb_process::{Stream, end_all_orphans as end_all_strays, watch};
 pub use plan::plan_for_adapter;
-pub use process::Stream;
+pub use process::{start_watchdog, watch_for_strays};
 pub use shown::{UnusableAddress, check_dashboard, check_log_drain};
-pub use strays::{end_all_strays, watch_for_strays};
-pub use watchdog::{start_watchdog, watch};
-
-/// What an adapter needs of the broker's environment, beside what the configuration lists.
-const PASSED_ON: &[&str] = &[
-    "PATH",
-    "HOME",
-    "TMPDIR",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-];
 
 /// Calls the configured service adapter.
 #[derive(Clone, Debug)]
@@ -93,8 +72,7 @@ impl ServiceAdapter {
     ) -> Self {
         let passed_on = environment
             .filter(|(name, _)| {
-                PASSED_ON.iter().any(|known| name == known)
-                    || adapter.environment.iter().any(|listed| name == &**listed)
+                is_inherited(name) || adapter.environment.iter().any(|listed| name == &**listed)
             })
             .collect();
         Self {

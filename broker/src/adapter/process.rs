@@ -1,23 +1,20 @@
-//! One supervised child process. Whatever it does, it ends, is reaped, and takes what it started with it.
+//! One call of the adapter as a supervised child process.
 
 use std::{
     ffi::OsString,
-    fmt, io,
+    io,
     path::Path,
-    process::{ExitStatus, Stdio},
+    process::{Command, ExitStatus},
     time::Duration,
 };
 
-use bytes::BytesMut;
-use rustix::process::{Signal, kill_process_group};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
-    process::{Child, ChildStdin, Command},
-    time::{Instant, timeout_at},
+use odb_process::{
+    Capture, ChildProcess, Event, Lines, Orphans, Outcome, ProcessError, Stream, adopt_orphans,
 };
+use tokio::time::Instant;
 
-use super::{question::Question, strays::Leader};
-use crate::telemetry::Redaction;
+use super::question::Question;
+use crate::telemetry::{Chain, Redaction, metrics};
 
 /// The most that is read of one call's stderr: more is no complaint but a flood.
 const MAX_STDERR: usize = 64 * 1024 * 1024;
@@ -25,8 +22,8 @@ const MAX_STDERR: usize = 64 * 1024 * 1024;
 /// The longest line of stderr that reaches the log in one piece.
 const MAX_LINE: usize = 4 * 1024;
 
-/// How long what an ended leader left behind may hold on to its output.
-const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
+/// How long processes that the adapter has started may hold on to its output.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// What one call may cost, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -45,15 +42,6 @@ pub(super) struct Ended {
     pub(super) last_words: Option<String>,
 }
 
-/// What a child prints on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// Its answer.
-    Stdout,
-    /// What it says to the operator.
-    Stderr,
-}
-
 /// Why there is no exit status.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfinished {
@@ -67,44 +55,8 @@ pub(super) enum Unfinished {
     Read(#[source] io::Error),
 }
 
-impl fmt::Display for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stdout => "stdout",
-            Self::Stderr => "stderr",
-        })
-    }
-}
-
-/// A running adapter and everything it has started. None of it outlives this value.
-struct Guest {
-    child: Child,
-    leader: Option<Leader>,
-}
-
-impl Guest {
-    /// Kills the whole group; what is outside of it goes with the leader.
-    fn kill(&self) {
-        if let Some(leader) = &self.leader {
-            // An empty group answers ESRCH, which is what we want to hear.
-            let _ = kill_process_group(leader.id(), Signal::KILL);
-        }
-    }
-
-    /// The leader is reaped: its id, which is that of its group, may soon be somebody else's.
-    fn retire(&mut self) {
-        self.leader = None;
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        // `kill_on_drop` reaches the leader alone; what the leader started holds on to the group.
-        self.kill();
-    }
-}
-
-/// Runs `program` with what it is asked, reads it, and sees it ended by `deadline`.
+/// Runs `program` with what it is asked, reads it, and sees it ended by `deadline`. Dropped before its end, it kills the
+/// child.
 pub(super) async fn run(
     program: &Path,
     question: Question,
@@ -112,162 +64,51 @@ pub(super) async fn run(
     ceilings: Ceilings,
     deadline: Instant,
 ) -> Result<Ended, Unfinished> {
-    let mut guest = spawn(program, &question, environment).map_err(Unfinished::Start)?;
-    let attended = attend(&mut guest, question.stdin, ceilings);
-    let result = match timeout_at(deadline, attended).await {
-        Ok(result) => result,
-        Err(_) => Err(Unfinished::Hung),
-    };
-    guest.kill();
-    // Reaps the leader; it is dead by now, or about to be.
-    let _ = guest.child.wait().await;
-    guest.retire();
-    result
-}
-
-fn spawn(
-    program: &Path,
-    question: &Question,
-    environment: &[(OsString, OsString)],
-) -> io::Result<Guest> {
-    let stdin = match question.stdin {
-        Some(_) => Stdio::piped(),
-        None => Stdio::null(),
-    };
     let mut command = Command::new(program);
     command
         .arg(question.call.name())
         .args(&question.arguments)
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
-        .current_dir("/")
-        .process_group(0)
-        .kill_on_drop(true)
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let (child, leader) = Leader::spawn(|| command.spawn())?;
-    Ok(Guest { child, leader })
+        .current_dir("/");
+    let (cancel, _caller) = io::pipe().map_err(Unfinished::Start)?;
+    let child = ChildProcess::new(command, deadline.into_std())
+        .with_input(question.stdin)
+        .with_linger(LINGER)
+        .with_orphans(Orphans::Adopted)
+        .with_cancel(cancel);
+    let span = tracing::Span::current();
+    let running = tokio::task::spawn_blocking(move || span.in_scope(|| attend(child, ceilings)));
+    running
+        .await
+        .unwrap_or_else(|error| Err(Unfinished::Read(error.into())))
 }
 
-async fn attend(
-    guest: &mut Guest,
-    input: Option<Vec<u8>>,
-    ceilings: Ceilings,
-) -> Result<Ended, Unfinished> {
-    let stdin = guest.child.stdin.take();
-    let stdout = guest.child.stdout.take();
-    let stderr = guest.child.stderr.take();
-    let mut answer = Vec::new();
+fn attend(child: ChildProcess, ceilings: Ceilings) -> Result<Ended, Unfinished> {
+    let mut answer = Capture::at_most(ceilings.answer);
     let mut log = StderrLog::new(ceilings.log);
-    let status = {
-        let talking = async {
-            // A child that has answered need not have read everything.
-            tokio::select! {
-                biased;
-                heard = listen(stdout, stderr, &mut answer, ceilings.answer, &mut log) => heard,
-                never = async { feed(stdin, input).await; std::future::pending().await } => never,
-            }
-        };
-        tokio::pin!(talking);
-        tokio::select! {
-            heard = &mut talking => {
-                heard?;
-                guest.child.wait().await.map_err(Unfinished::Read)?
-            }
-            status = guest.child.wait() => {
-                let status = status.map_err(Unfinished::Read)?;
-                // Somebody the leader started may still hold the pipes. What the leader has said is in them by now.
-                if let Ok(heard) = tokio::time::timeout(LEFTOVER_GRACE, &mut talking).await {
-                    heard?;
-                }
-                status
-            }
-        }
-    };
-    Ok(Ended {
-        status,
-        stdout: answer,
-        last_words: log.last_words,
-    })
-}
-
-async fn listen(
-    stdout: Option<impl AsyncRead + Unpin>,
-    stderr: Option<impl AsyncRead + Unpin>,
-    answer: &mut Vec<u8>,
-    longest_answer: usize,
-    log: &mut StderrLog,
-) -> Result<(), Unfinished> {
-    let reading = read_answer(stdout, answer, longest_answer);
-    let logging = log_stderr(stderr, log);
-    tokio::try_join!(reading, logging)?;
-    Ok(())
-}
-
-/// Writes the input. A child that does not care to read it closes the pipe, which is its right.
-async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
-    if let (Some(mut stdin), Some(input)) = (stdin, input) {
-        let _ = stdin.write_all(&input).await;
-        let _ = stdin.shutdown().await;
-    }
-}
-
-/// Reads an answer to its end. Dropped before, it leaves in `answer` what there was.
-async fn read_answer(
-    stdout: Option<impl AsyncRead + Unpin>,
-    answer: &mut Vec<u8>,
-    limit: usize,
-) -> Result<(), Unfinished> {
-    let Some(mut stdout) = stdout else {
-        return Ok(());
-    };
-    while stdout.read_buf(answer).await.map_err(Unfinished::Read)? > 0 {
-        if answer.len() > limit {
-            let stream = Stream::Stdout;
-            return Err(Unfinished::TooMuchOutput { stream, limit });
+    let mut lines = Lines::new(MAX_LINE, MAX_STDERR, |line: &[u8]| log.take(line));
+    let ended = child
+        .run(&mut answer, &mut lines)
+        .map_err(|error| match error {
+            ProcessError::Start(source) => Unfinished::Start(source),
+            ProcessError::Follow(source) => Unfinished::Read(source),
+        })?;
+    match ended.outcome {
+        Outcome::Exited(status) => Ok(Ended {
+            status,
+            stdout: answer.bytes,
+            last_words: log.last_words,
+        }),
+        Outcome::TimedOut | Outcome::Cancelled => Err(Unfinished::Hung),
+        Outcome::TooMuchOutput(stream) => {
+            let limit = match stream {
+                Stream::Stdout => ceilings.answer,
+                Stream::Stderr => MAX_STDERR,
+            };
+            Err(Unfinished::TooMuchOutput { stream, limit })
         }
     }
-    Ok(())
-}
-
-/// Hands stderr to the log as it comes, line by line and redacted. Dropped before its end, it leaves in `log` the last words
-/// that were heard.
-async fn log_stderr(
-    stderr: Option<impl AsyncRead + Unpin>,
-    log: &mut StderrLog,
-) -> Result<(), Unfinished> {
-    let Some(stderr) = stderr else { return Ok(()) };
-    let mut reader = BufReader::new(stderr);
-    let mut line = BytesMut::with_capacity(MAX_LINE);
-    let mut read = 0;
-    loop {
-        let Ok(available) = reader.fill_buf().await else {
-            return Ok(());
-        };
-        if available.is_empty() {
-            break;
-        }
-        let end = available.iter().position(|byte| *byte == b'\n');
-        let piece = end.map_or(available, |end| &available[..end]);
-        let room = MAX_LINE.saturating_sub(line.len());
-        line.extend_from_slice(&piece[..piece.len().min(room)]);
-        let consumed = end.map_or(available.len(), |end| end + 1);
-        reader.consume(consumed);
-        if end.is_some() {
-            log.take(&line);
-            line.clear();
-        }
-        read += consumed;
-        if read > MAX_STDERR {
-            return Err(Unfinished::TooMuchOutput {
-                stream: Stream::Stderr,
-                limit: MAX_STDERR,
-            });
-        }
-    }
-    log.take(&line);
-    Ok(())
 }
 
 /// What of a call's stderr goes into the log.
@@ -288,6 +129,7 @@ impl StderrLog {
         }
     }
 
+    /// Logs a line as it comes, redacted.
     fn take(&mut self, line: &[u8]) {
         if line.is_empty() || self.logged > self.limit {
             return;
@@ -303,6 +145,42 @@ impl StderrLog {
         tracing::info!(adapter.stderr = %text, "the service adapter says");
         if !text.trim().is_empty() {
             self.last_words = Some(text.trim().to_owned());
+        }
+    }
+}
+
+/// Starts the watchdog: this program with these arguments. For the beginning of the process, before [`watch_for_strays`].
+pub fn start_watchdog(arguments: &[&str]) {
+    if let Err(error) = odb_process::start_watchdog(arguments) {
+        report(Event::NoWatchdog(error));
+    }
+}
+
+/// From now on new children of this process are those of adapters. For the beginning of the process.
+pub fn watch_for_strays() {
+    adopt_orphans(report);
+}
+
+fn report(event: Event) {
+    match event {
+        Event::CannotAdopt(error) => tracing::warn!(
+            error = %Chain(&error),
+            "processes that adapters start outside their group will not be found"
+        ),
+        Event::NoWatchdog(error) => tracing::warn!(
+            error = %Chain(&error),
+            "there is no watchdog: if the broker is killed, adapters that run at that moment go on to their end"
+        ),
+        Event::Survived(processes) => tracing::warn!(
+            processes,
+            "processes that the service adapter has left behind could not be ended"
+        ),
+        Event::Killed(processes) => {
+            tracing::warn!(
+                processes,
+                "the service adapter left processes behind outside its group; they were killed"
+            );
+            metrics().adapter.killed_strays(processes);
         }
     }
 }

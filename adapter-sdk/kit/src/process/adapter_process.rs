@@ -1,18 +1,14 @@
+use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::time::{Duration, Instant};
-use std::{env, thread};
 
 use odb_adapter_sdk::protocol::ExitCode;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use odb_process::{Capture, ChildProcess, Orphans, Outcome, ProcessError, is_inherited};
 
-use super::output::{Heard, Output};
-use super::strays::{MARK, Strays, ends_by};
 use super::{End, Ended, ProcessCall, Program};
 
 /// The longest answer that the broker takes unless its configuration says otherwise, in bytes.
@@ -24,27 +20,11 @@ const LONGEST_DEADLINE: Duration = Duration::from_hours(24);
 /// How much of stderr is kept, in bytes.
 const KEPT_STDERR: usize = 1024 * 1024;
 
-/// How long the pipes of a process that has ended may stay open.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long what an adapter started may take to end after it.
+const LINGER: Duration = Duration::from_millis(500);
 
-/// What the broker hands on of its own environment, beside what its configuration names.
-const HANDED_ON: [&str; 13] = [
-    "PATH",
-    "HOME",
-    "TMPDIR",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-];
-
-static CALLS: AtomicU64 = AtomicU64::new(0);
+/// Names each call in the environment of everything that it starts.
+const MARK: &str = "ODB_ADAPTER_CALL";
 
 /// An adapter that can be called again and again, each time in a process of its own.
 #[derive(Debug, Clone)]
@@ -103,123 +83,59 @@ impl AdapterProcess {
 
     /// Runs the adapter once, as a broker does: in `/`, as leader of a process group of its own.
     pub fn run(&self, call: &ProcessCall) -> Result<Ended, StartError> {
-        let mark = format!(
-            "{}-{}",
-            std::process::id(),
-            CALLS.fetch_add(1, Ordering::Relaxed)
-        );
-        let began = Instant::now();
-        let child = self.start(call, &mark).map_err(|source| StartError {
-            executable: self.program.executable.clone(),
-            source,
-        })?;
-        Ok(attend(child, call, &mark, began, self.deadline))
-    }
-
-    fn start(&self, call: &ProcessCall, mark: &str) -> io::Result<Child> {
-        let stdin = match call.input() {
-            Some(_) => Stdio::piped(),
-            None => Stdio::null(),
-        };
-        let handed_on = HANDED_ON
-            .into_iter()
-            .filter_map(|name| Some((name, env::var_os(name)?)));
         let given = self.program.environment.iter().chain(&self.environment);
-        Command::new(&self.program.executable)
+        let mut command = Command::new(&self.program.executable);
+        command
             .args(call.argv())
             .env_clear()
-            .envs(handed_on)
+            .envs(env::vars_os().filter(|(name, _)| is_inherited(name)))
             .envs(given.map(|(name, value)| (name, value)))
-            .env(MARK, mark)
-            .current_dir("/")
-            .process_group(0)
-            .stdin(stdin)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+            .current_dir("/");
+        let began = Instant::now();
+        let mut stdout = Capture::at_most(LONGEST_STDOUT);
+        let mut stderr = Capture::first(KEPT_STDERR);
+        // The author's own tests may run beside this one and have children, too.
+        let ended = ChildProcess::new(command, began + self.deadline)
+            .with_input(call.input().map(<[u8]>::to_vec))
+            .with_linger(LINGER)
+            .with_orphans(Orphans::Marked(MARK))
+            .run(&mut stdout, &mut stderr);
+        let (end, duration, left_behind, left_input_unread) = match ended {
+            Ok(ended) => (
+                end(ended.outcome),
+                ended.duration,
+                ended.left_behind,
+                ended.left_input_unread,
+            ),
+            Err(ProcessError::Start(source)) => {
+                let executable = self.program.executable.clone();
+                return Err(StartError { executable, source });
+            }
+            // How it ended is lost, and that is no success.
+            Err(ProcessError::Follow(_)) => {
+                (End::Exited(ExitCode::Other(-1)), began.elapsed(), 0, false)
+            }
+        };
+        Ok(Ended {
+            end,
+            stdout: stdout.bytes,
+            stderr: stderr.bytes,
+            duration,
+            left_behind,
+            left_input_unread,
+        })
     }
 }
 
-fn attend(
-    mut child: Child,
-    call: &ProcessCall,
-    mark: &str,
-    began: Instant,
-    deadline: Duration,
-) -> Ended {
-    let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let leader = leader.expect("Linux gives processes positive ids that fit into 32 bits");
-    let strays = Strays { leader, mark };
-    let fed = child.stdin.take().zip(call.input()).map(feed);
-    let stdout = child.stdout.take().expect("stdout is piped");
-    let stderr = child.stderr.take().expect("stderr is piped");
-    // Not reaped yet, the leader keeps its id; the handle is its own for good.
-    let handle = pidfd_open(leader, PidfdFlags::empty());
-    let stop = move || {
-        if let Ok(handle) = handle {
-            // It may have ended by now.
-            let _ = pidfd_send_signal(handle, Signal::KILL);
-        }
-    };
-    let stdout = Output::of(stdout, LONGEST_STDOUT, stop);
-    let stderr = Output::of(stderr, KEPT_STDERR, || {});
-
-    let is_in_time = ends_by(leader, began + deadline);
-    let duration = began.elapsed();
-    // Not reaped yet, the leader keeps its id, which is that of its group.
-    let has_ended_itself = is_in_time && !stdout.is_cut();
-    let left_behind = if has_ended_itself { strays.end() } else { 0 };
-    strays.kill();
-    let status = child.wait();
-
-    let stdout = stdout.at_end(PATIENCE);
-    let stderr = stderr.at_end(PATIENCE);
-    Ended {
-        end: end(is_in_time, &stdout, status.ok()),
-        stdout: stdout.bytes,
-        stderr: stderr.bytes,
-        duration,
-        left_behind,
-        left_input_unread: fed.is_some_and(|fed| fed.recv_timeout(PATIENCE) == Ok(Fed::Refused)),
-    }
-}
-
-fn end(is_in_time: bool, stdout: &Heard, status: Option<ExitStatus>) -> End {
-    if stdout.is_cut {
-        return End::TooMuchOutput;
-    }
-    match status {
-        _ if !is_in_time => End::OutOfTime,
-        Some(status) => match (status.code(), status.signal()) {
+fn end(outcome: Outcome) -> End {
+    match outcome {
+        Outcome::Exited(status) => match (status.code(), status.signal()) {
             (Some(code), _) => End::Exited(ExitCode::from(code)),
             (None, signal) => End::Signalled(signal.unwrap_or_default()),
         },
-        // Somebody else has reaped our child: how it ended is lost, and that is no success.
-        None => End::Exited(ExitCode::Other(-1)),
+        Outcome::TooMuchOutput(_) => End::TooMuchOutput,
+        Outcome::TimedOut | Outcome::Cancelled => End::OutOfTime,
     }
-}
-
-/// What became of the input.
-#[derive(Debug, PartialEq, Eq)]
-enum Fed {
-    Whole,
-    Refused,
-}
-
-/// Writes the input in a thread of its own: an adapter may answer before it has read everything.
-fn feed((mut stdin, input): (ChildStdin, &[u8])) -> Receiver<Fed> {
-    let (report, fed) = channel();
-    let input = input.to_owned();
-    thread::spawn(move || {
-        let fed = match stdin.write_all(&input) {
-            Ok(()) => Fed::Whole,
-            Err(_) => Fed::Refused,
-        };
-        drop(stdin);
-        // Nobody may be waiting any more.
-        let _ = report.send(fed);
-    });
-    fed
 }
 
 #[cfg(test)]

@@ -5,17 +5,13 @@
 //! | --- | --- |
 //! | `program` | which executable a path means |
 //! | `call` | what a process is given |
-//! | `adapter_process` | starts it, feeds it, reads it, ends it |
-//! | `output` | a stream of the child, read to its end by a thread of its own |
-//! | `strays` | what the adapter leaves behind |
+//! | `adapter_process` | runs it as a broker does, as a supervised child (`odb-process`) |
 //! | `ended` | how it ended |
 
 mod adapter_process;
 mod call;
 mod ended;
-mod output;
 mod program;
-mod strays;
 
 pub use adapter_process::{AdapterProcess, StartError};
 pub use call::ProcessCall;

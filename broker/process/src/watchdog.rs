@@ -1,12 +1,12 @@
-//! Ends the adapters of a broker that is killed and can end nothing itself.
+//! Ends the children of a process that is killed and can end nothing itself.
 //!
-//! The watchdog is a process of its own, which `serve` starts once. It reads a pipe whose writing end only the broker has, and
-//! through which the broker registers the process group of each call. When the pipe closes, the broker is gone, and every group
+//! The watchdog is a process of its own, which a program starts once. It reads a pipe whose writing end only the program has,
+//! and through which it registers the process group of each call. When the pipe closes, the program is gone, and every group
 //! that is still registered is killed.
 //!
 //! `PR_SET_PDEATHSIG` would do less for more: it has to be set between `fork` and `exec`, which rules `posix_spawn` out and
 //! costs each call a millisecond of processor time; it reaches the first process of a group alone; and it follows the thread
-//! that has started the adapter, not the process.
+//! that has started the child, not the process.
 
 use std::{
     collections::BTreeSet,
@@ -24,44 +24,41 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 
-use crate::telemetry::Chain;
+use crate::adopted::{Event, report};
 
 /// The watchdog of this process, if it has one.
 static WATCHDOG: OnceLock<Watchdog> = OnceLock::new();
 
-/// The broker's end of the pipe.
+/// Our end of the pipe.
 #[derive(Debug)]
 struct Watchdog {
     pipe: PipeWriter,
     has_failed: AtomicBool,
 }
 
-/// Starts the watchdog: this very program, with `arguments` that make it call [`watch`]. For the beginning of a process.
-pub fn start_watchdog(arguments: &[&str]) {
-    match spawn(arguments) {
-        Ok(pipe) => {
-            // Called a second time it changes nothing: the watchdog without a pipe ends.
-            let _ = WATCHDOG.set(Watchdog {
-                pipe,
-                has_failed: AtomicBool::new(false),
-            });
-        }
-        Err(error) => warn(&error),
-    }
+/// Starts the watchdog: this very program, with `arguments` that make it call [`watch`]. For the beginning of a process, before
+/// [`adopt_orphans`](crate::adopt_orphans) takes new children for supervised ones.
+pub fn start_watchdog(arguments: &[&str]) -> io::Result<()> {
+    // Called a second time it changes nothing: the watchdog without a pipe ends.
+    let _ = WATCHDOG.set(Watchdog {
+        pipe: spawn(arguments)?,
+        has_failed: AtomicBool::new(false),
+    });
+    Ok(())
 }
 
 fn spawn(arguments: &[&str]) -> io::Result<PipeWriter> {
     let (reader, writer) = io::pipe()?;
-    // A watchdog that has been stopped must not stop the broker.
+    // A watchdog that has been stopped must not stop the program.
     fcntl_setfl(&writer, OFlags::NONBLOCK)?;
     let watchdog = Command::new(std::env::current_exe()?)
         .args(arguments)
         .env_clear()
         .current_dir("/")
-        // Ctrl-C is for the broker, which ends in good order.
+        // Ctrl-C is for the program, which ends in good order.
         .process_group(0)
         .stdin(reader)
-        // Whoever reads what the broker prints must see its end.
+        // A reader of what the program prints must see its end.
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
@@ -71,12 +68,12 @@ fn spawn(arguments: &[&str]) -> io::Result<PipeWriter> {
 }
 
 /// A call has begun.
-pub(super) fn register(group: Pid) {
+pub(crate) fn register(group: Pid) {
     send('+', group);
 }
 
 /// A call has ended, and nothing is left of its group.
-pub(super) fn unregister(group: Pid) {
+pub(crate) fn unregister(group: Pid) {
     send('-', group);
 }
 
@@ -84,26 +81,19 @@ fn send(change: char, group: Pid) {
     let Some(watchdog) = WATCHDOG.get() else {
         return;
     };
-    // Short enough to be written at once or not at all, whoever writes beside.
+    // Short enough to be written at once or not at all beside other writers.
     let line = format!("{change}{}\n", group.as_raw_nonzero());
     if let Err(error) = (&watchdog.pipe).write_all(line.as_bytes())
         && !watchdog.has_failed.swap(true, Ordering::Relaxed)
     {
-        warn(&error);
+        report(Event::NoWatchdog(error));
     }
 }
 
-fn warn(error: &io::Error) {
-    tracing::warn!(
-        error = %Chain(error),
-        "there is no watchdog: if the broker is killed, adapters that run at that moment go on to their end"
-    );
-}
-
-/// The watchdog's work: reads which groups run until the broker is gone, and kills those that are left.
-pub fn watch(broker: impl BufRead) {
+/// The watchdog's work: reads which groups run until the program is gone, and kills those that are left.
+pub fn watch(program: impl BufRead) {
     let mut running = BTreeSet::new();
-    for line in broker.lines() {
+    for line in program.lines() {
         let Ok(line) = line else { break };
         let mut characters = line.chars();
         let change = characters.next();
@@ -117,7 +107,7 @@ pub fn watch(broker: impl BufRead) {
     }
     for group in running {
         if let Some(group) = Pid::from_raw(group.get()) {
-            // It may have ended with the broker.
+            // It may have ended with the program.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -149,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_groups_that_run_when_the_broker_is_gone_are_killed_and_no_other() {
+    fn the_groups_that_run_when_the_program_is_gone_are_killed_and_no_other() {
         let (mut running, its_child) = group();
         let (mut ended, other_child) = group();
         let (reader, mut writer) = io::pipe().unwrap();
