@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use odb_platform::director::TaskId;
-
-use crate::{
-    config::ErrorDetail,
+use odb_api_types::{
     ids::{InstanceId, RequestId},
     kind::OperationKind,
-    telemetry::redact,
 };
+use odb_platform::director::TaskId;
+
+use crate::{config::ErrorDetail, telemetry::redact};
 
 /// What happened to whom. Prints as the sentence with the labelled values that users of the Go broker know
 /// (`spec/contracts/broker-behaviour.md` §2), so that the operator's search finds it.

@@ -10,8 +10,9 @@
 //! | [`adapter`] | one supervised child process per call |
 //! | [`config`] | `broker.yml` |
 //! | [`telemetry`] | the log and what must not stand in it |
-//! | [`management`] | the JSON of the management API, which the operator's errands read |
-//! | [`code`], [`complaint`], `credhub_names`, [`ids`], [`kind`] | what all of them speak of |
+//! | [`complaint`], `credhub_names` | what all of them use |
+//!
+//! The JSON of the management API, ids, operation kinds and error codes are a crate of their own, `odb_api_types`.
 //!
 //! Arrows point down this list only. [`start_up`] puts the parts together, [`check`] looks at a configuration without
 //! serving, [`doctor`] tries every neighbour without changing anything. [`private_memory`] keeps the process to itself.
@@ -20,15 +21,11 @@ pub mod adapter;
 pub mod api;
 pub mod bosh;
 pub mod check;
-pub mod code;
 pub mod complaint;
 pub mod config;
 mod credhub_names;
 pub mod doctor;
-pub mod ids;
 pub mod instance_clients;
-pub mod kind;
-pub mod management;
 pub mod offering;
 pub mod operations;
 pub mod private_memory;

@@ -1,13 +1,13 @@
 //! One line in the log for each request that is to change something: who asked, for what, what came of it.
 
 use actix_web::http::{Method, StatusCode};
+use odb_api_types::ids::RequestId;
 
 use super::{
     edge::ORPHANS,
     originator::{Originator, bounded},
     unauthenticated::Summarized,
 };
-use crate::ids::RequestId;
 
 /// Under this target the lines stand in the log, whatever its level; see `docs/security.md` for the fields.
 const TARGET: &str = "audit";

@@ -16,6 +16,7 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
+use odb_api_types::ids::RequestId;
 use odb_platform::http::Deadline;
 use tracing::Instrument;
 
@@ -28,7 +29,7 @@ use super::{
     refusal::{self, Refusal},
     unauthenticated::{self, UnauthenticatedLog},
 };
-use crate::{ids::RequestId, operations::RequestContext};
+use crate::operations::RequestContext;
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
 

@@ -2,16 +2,14 @@
 
 use actix_web::http::StatusCode;
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use odb_api_types::{code::Code, ids::InstanceId, kind::OperationKind};
 
 use super::{AppState, refusal::Refusal};
 use crate::{
     adapter::AdapterFault,
     bosh::{Fault, ReadMarkerError, ResolveFault},
-    code::Code,
     complaint::{Asked, Complaint, Told},
-    ids::InstanceId,
     instance_clients::ClientFault,
-    kind::OperationKind,
     offering::{CatalogFault, MaintenanceConflict},
     operations::{CountError, Cut, RequestContext},
     telemetry::Chain,

@@ -12,14 +12,12 @@ use actix_web::{
     web::{Bytes, Query},
 };
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{BindingId, InstanceId};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::{refusal::Refusal, unique_names::UniqueNames};
-use crate::{
-    ids::{BindingId, InstanceId},
-    operations::{Patience, RequestContext},
-};
+use crate::operations::{Patience, RequestContext};
 
 /// The largest body that is read. Platforms send a few kilobytes; arbitrary parameters may be a certificate or two.
 pub(super) const MAX_BODY: usize = 1024 * 1024;

@@ -10,11 +10,13 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
+use odb_api_types::{
+    code::Code,
+    ids::{InvalidId, RequestId},
+};
 use serde_json::{Map, Value};
 
 use crate::{
-    code::Code,
-    ids::{InvalidId, RequestId},
     offering::InvalidParameters,
     operations::{CountError, Cut},
     telemetry::{Chain, redact},

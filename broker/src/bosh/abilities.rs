@@ -1,9 +1,9 @@
 //! What the Director can do, by its version (`spec/contracts/errands.md` §4.1).
 
+use odb_api_types::management::DirectorAbilities;
 use odb_platform::http::Call;
 
 use super::{Fault, Instances};
-use crate::management::DirectorAbilities;
 
 impl Instances {
     /// The Director's version, as it is today, and what follows from it.

@@ -4,6 +4,7 @@ use odb_adapter_sdk::protocol::{
     Binding, BoshVms, CreateBinding, DeleteBinding, DnsAddresses, ManifestText, RequestParameters,
     Secrets,
 };
+use odb_api_types::ids::{BindingId, InstanceId, OfferingId, PlanId, RequestId};
 use odb_platform::{
     director::Deployment,
     http::{Call, Deadline},
@@ -12,7 +13,6 @@ use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
 
 use super::{Fault, Instances, OperationKind, deployment};
-use crate::ids::{BindingId, InstanceId, OfferingId, PlanId, RequestId};
 
 /// What a request for credentials brings, or for their end.
 #[derive(Clone, Debug)]

@@ -3,6 +3,11 @@
 
 use std::time::Duration;
 
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, RequestId},
+    management::{StageName, StageState, StageStatus},
+};
 use odb_platform::{
     director::{DirectorError, TaskId},
     http::Call,
@@ -15,12 +20,7 @@ use super::{
     operation::{Operation, Plea},
     unfinished,
 };
-use crate::{
-    code::Code,
-    ids::{InstanceId, RequestId},
-    management::{StageName, StageState, StageStatus},
-    telemetry::Chain,
-};
+use crate::telemetry::Chain;
 
 /// How often it is tried when the operation takes a turn in between.
 const ATTEMPTS: u32 = 3;

@@ -3,6 +3,10 @@
 
 use std::sync::Arc;
 
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, RequestId},
+};
 use odb_platform::{
     director::ContextId,
     http::{Call, Deadline},
@@ -13,8 +17,6 @@ use super::{
     Fault, Instances, Neighbours, OperationKind, Order, drivers::Drivers, preparation::Previous,
 };
 use crate::{
-    code::Code,
-    ids::{InstanceId, RequestId},
     instance_clients::{ClientFault, InstanceClient, Whereabouts},
     telemetry::Chain,
 };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use odb_api_types::management::{StageName, StageState, StageStatus, StepStatus};
 use odb_platform::director::{Event, Step, StepState, TaskId};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     instance_names::InstanceNames,
     next_step::{Doing, Judged, Progress, Stage},
 };
-use crate::management::{StageName, StageState, StageStatus, StepStatus};
 
 /// So many headings of one task are told; a task of a sane Director has a dozen.
 const HEADINGS: usize = 64;
@@ -165,7 +165,7 @@ pub(super) fn reports(
         };
         if let Some(report) = reports.get_mut(at) {
             report.state = state;
-            report.task = Some(task.id);
+            report.task = Some(task.id.number());
             report.steps = logs.get(&task.id).map(StepLog::reports).unwrap_or_default();
         }
         let is_passed_over = state == StageState::Failed
@@ -192,7 +192,7 @@ pub(super) fn end(reports: &mut [StageStatus], is_success: bool) {
 
 /// Notes why an operation has failed, at the stage whose task it was, else at the one that was at work.
 pub(super) fn note_error(reports: &mut [StageStatus], task: Option<TaskId>, error: &str) {
-    let of_task = |report: &StageStatus| task.is_some() && report.task == task;
+    let of_task = |report: &StageStatus| task.is_some() && report.task == task.map(TaskId::number);
     let place = reports.iter().position(of_task).or_else(|| {
         reports
             .iter()
@@ -365,7 +365,7 @@ mod tests {
                 // Something that is none of its stages, after the last of them.
                 next_step::Step::Wait(_, stage) if stage == stages.len() => {}
                 next_step::Step::Wait(task, stage) => {
-                    prop_assert_eq!(reports[stage].task, Some(task));
+                    prop_assert_eq!(reports[stage].task, Some(task.number()));
                     prop_assert_eq!(seen[stage], StageState::Running);
                     prop_assert!(seen[stage + 1..].iter().all(|state| *state == StageState::Waiting));
                 }
@@ -374,7 +374,7 @@ mod tests {
                     prop_assert!(seen[..stage].iter().all(|state| *state != StageState::Waiting));
                 }
                 next_step::Step::Fail(Some(task)) => {
-                    let failed = reports.iter().find(|report| report.task == Some(task));
+                    let failed = reports.iter().find(|report| report.task == Some(task.number()));
                     prop_assert_eq!(failed.map(|report| report.state), Some(StageState::Failed));
                 }
                 next_step::Step::Succeed => {

@@ -1,6 +1,7 @@
 //! What an update or an upgrade finds.
 
 use odb_adapter_sdk::protocol::ManifestText;
+use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::{director::Deployment, http::Call};
 use secrecy::ExposeSecret;
 
@@ -8,7 +9,6 @@ use super::{
     Fault, Instances, OperationKind, Order, Outcome, Standing, Started, StoredMarker,
     configs::CurrentConfigs, deployment, in_flight::InFlight, operation::SnapshotState, unfinished,
 };
-use crate::ids::{InstanceId, PlanId};
 
 /// What an operation on an existing instance finds.
 pub(super) enum Current {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
+use odb_api_types::ids::PlanId;
 use odb_platform::{
     director::{ContextId, Deployment, DeploymentName, SubmitError, Task, TaskId},
     http::{Call, StatusCode},
@@ -19,7 +20,7 @@ use super::{
     operation::{Begun, Operation},
     unfinished,
 };
-use crate::{ids::PlanId, telemetry::Chain};
+use crate::telemetry::Chain;
 
 /// Whether a delete goes on after a failing errand or an unresponsive VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,11 @@ use std::{
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, PlanId},
+    management::{OperationState, Owner},
+};
 use odb_platform::{
     director::{Deployment, DirectorError, Task, TaskFilter, TaskState},
     http::Call,
@@ -17,13 +22,7 @@ use super::{
     Fault, Instances, Mark, Marker, OperationKind, Outcome, deployment, instance_of,
     next_step::Doing, operation::SnapshotState, unfinished,
 };
-use crate::{
-    code::Code,
-    config::BoshConfigs,
-    ids::{InstanceId, PlanId},
-    management::{OperationState, Owner},
-    telemetry::Chain,
-};
+use crate::{config::BoshConfigs, telemetry::Chain};
 
 /// How many of a deployment's latest tasks are looked at. Among them is one that changes something, unless somebody looks at
 /// its VMs all the time.

@@ -8,18 +8,17 @@ use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::{StreamExt, stream};
 use odb_adapter_sdk::protocol::DnsAddresses;
+use odb_api_types::{
+    code::Code,
+    ids::{BindingId, PlanId},
+};
 use odb_platform::{
     director::{DeploymentName, LinkId, LinkProvider, LinkProviderId},
     http::{Call, Deadline},
 };
 
 use super::{Fault, Instances};
-use crate::{
-    code::Code,
-    config::DnsBinding,
-    ids::{BindingId, PlanId},
-    telemetry::Chain,
-};
+use crate::{config::DnsBinding, telemetry::Chain};
 
 /// So many links are made side by side.
 const SIDE_BY_SIDE: usize = 4;

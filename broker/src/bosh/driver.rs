@@ -12,6 +12,10 @@ mod stopping;
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
+use odb_api_types::{
+    code::Code,
+    management::{StageState, StageStatus},
+};
 use odb_platform::{
     director::{ContextId, DirectorError, SubmitError, TaskId, TaskState},
     http::{Call, StatusCode},
@@ -33,13 +37,9 @@ use super::{
     operation::{Begun, Operation, Plea, Snapshot, SnapshotState},
     submission,
 };
-use crate::{
-    code::Code,
-    management::{StageState, StageStatus},
-    telemetry::{
-        Chain, metrics,
-        metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue},
-    },
+use crate::telemetry::{
+    Chain, metrics,
+    metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue},
 };
 use amnesia::Recalled;
 use cancelling::Repeats;

@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use odb_api_types::{code::Code, ids::InstanceId};
 use tokio::{runtime::Handle, sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -16,10 +17,7 @@ use super::{
     driver::{Driver, first_snapshot},
     operation::{Begun, Operation, Snapshot, SnapshotState},
 };
-use crate::{
-    code::Code, config::Timings, ids::InstanceId, instance_clients::InstanceClient,
-    telemetry::redact,
-};
+use crate::{config::Timings, instance_clients::InstanceClient, telemetry::redact};
 use revival::begin_until_one_ends;
 
 /// Ended operations are swept out when there are more than this.
@@ -378,16 +376,13 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::{
-        bosh::{
-            Outcome,
-            configs::{ObsoleteConfigs, ReplacedConfigs},
-            deployment,
-            marker::ClientRole,
-        },
-        ids::RequestId,
-        kind::OperationKind,
+    use crate::bosh::{
+        Outcome,
+        configs::{ObsoleteConfigs, ReplacedConfigs},
+        deployment,
+        marker::ClientRole,
     };
+    use odb_api_types::{ids::RequestId, kind::OperationKind};
 
     fn instance() -> InstanceId {
         InstanceId::try_from("one".to_owned()).unwrap()

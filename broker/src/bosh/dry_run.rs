@@ -2,6 +2,7 @@
 //! from and nothing more: its own dry run leaves deployments behind (`spec/contracts/director-api.md`, "Deploying").
 
 use odb_adapter_sdk::protocol::ManifestText;
+use odb_api_types::{code::Code, management::DryRun};
 use odb_platform::director::Deployment;
 use secrecy::ExposeSecret;
 
@@ -14,9 +15,7 @@ use super::{
     preparation::Previous,
 };
 use crate::{
-    code::Code,
     instance_clients::{ClientFault, ClientPreview, Whereabouts},
-    management::DryRun,
     telemetry::Chain,
 };
 

@@ -1,5 +1,6 @@
 //! Faults of everything that is done to instances.
 
+use odb_api_types::ids::PlanId;
 use odb_platform::{
     InvalidText,
     credhub::CredHubError,
@@ -14,7 +15,7 @@ use super::{
     markers::{ReadMarkerError, WriteMarkerError},
     secrets::{ResolveFault, SecretFault},
 };
-use crate::{adapter::AdapterFault, ids::PlanId, instance_clients::ClientFault};
+use crate::{adapter::AdapterFault, instance_clients::ClientFault};
 
 /// What can go wrong on the way to an instance, whichever operation is on it.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,10 @@
 //! What is known of an instance, from its marker.
 
+use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::{director::Deployment, http::Call};
 use serde_json::{Map, Value};
 
 use super::{Fault, Instances, OperationKind, deployment, unfinished};
-use crate::ids::{InstanceId, PlanId};
 
 /// What is known of an instance. One that a Go broker made, or that was made without markers, is only known to be there.
 /// Its parameters are not kept: they may hold secrets.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, future::Future};
 
+use odb_api_types::code::Code;
 use odb_platform::{
     director::{ConfigId, DirectorError, SubmitError, TaskId},
     http::{Call, Deadline},
@@ -17,7 +18,6 @@ use super::{
     submission,
 };
 use crate::{
-    code::Code,
     instance_clients::InstanceClient,
     telemetry::{
         Chain,

@@ -1,15 +1,15 @@
 //! How the VMs of a service instance are. Asks their agents, and changes nothing.
 
+use odb_api_types::{
+    ids::InstanceId,
+    management::{Health, InstanceHealth, ProcessHealth},
+};
 use odb_platform::{
     director::{DirectorError, InstanceState},
     http::Call,
 };
 
 use super::{Fault, Instances, deployment};
-use crate::{
-    ids::InstanceId,
-    management::{Health, InstanceHealth, ProcessHealth},
-};
 
 /// What BOSH says of an instance, or of a process, that is as it should be.
 const RUNNING: &str = "running";

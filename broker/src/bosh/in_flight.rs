@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use odb_api_types::ids::InstanceId;
 use odb_platform::{
     director::{DirectorError, TaskId},
     http::Call,
@@ -12,7 +13,6 @@ use super::{
     operation::{Operation, Snapshot, SnapshotState},
     token,
 };
-use crate::ids::InstanceId;
 
 /// The task of an operation whose task is not known. No Director has one of this number.
 pub(super) const UNKNOWN_TASK: u64 = 0;

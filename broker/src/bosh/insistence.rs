@@ -3,6 +3,7 @@
 
 use std::{error::Error, future::Future, time::Duration};
 
+use odb_api_types::{code::Code, ids::RequestId};
 use odb_platform::{
     credhub::CredHubError,
     director::DirectorError,
@@ -14,9 +15,7 @@ use tokio::{
 };
 
 use super::operation::Snapshot;
-use crate::{
-    code::Code, config::Timings, ids::RequestId, instance_clients::ClientFault, telemetry::Chain,
-};
+use crate::{config::Timings, instance_clients::ClientFault, telemetry::Chain};
 
 /// Trouble that is over before that is nobody's business but the reader's of the log.
 const PATIENT: u32 = 4;
@@ -210,14 +209,11 @@ mod tests {
     use serde_json::{Map, Value};
 
     use super::*;
-    use crate::{
-        bosh::{
-            Marker, RequestDigest, RequestIdentity, driver::first_snapshot, marker::NewMarker,
-            operation::Operation,
-        },
-        ids::InstanceId,
-        kind::OperationKind,
+    use crate::bosh::{
+        Marker, RequestDigest, RequestIdentity, driver::first_snapshot, marker::NewMarker,
+        operation::Operation,
     };
+    use odb_api_types::{ids::InstanceId, kind::OperationKind};
 
     fn no_answer(source: TransportError) -> DirectorError {
         DirectorError::NoAnswer {

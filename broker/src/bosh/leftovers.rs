@@ -4,13 +4,11 @@
 use std::fmt;
 
 use futures_util::future::BoxFuture;
+use odb_api_types::{code::Code, ids::InstanceId};
 use odb_platform::{credhub::CredHubError, director::DirectorError, http::Call};
 
 use super::{Neighbours, config_name, deployment, insistence::Passing, marker::ClientRole};
-use crate::{
-    code::Code, config::BoshConfigs, ids::InstanceId, instance_clients::ClientFault,
-    telemetry::Chain,
-};
+use crate::{config::BoshConfigs, instance_clients::ClientFault, telemetry::Chain};
 
 /// Why something is still there.
 #[derive(Debug, thiserror::Error)]

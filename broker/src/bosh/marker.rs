@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::LifecycleErrand;
+use odb_api_types::{
+    ids::{OfferingId, PlanId, RequestId},
+    management::{Deployed, Owner, Target},
+};
 use odb_platform::director::{ConfigId, ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Condition, FormerSecret, Foundation, OperationKind, RequestDigest, StoredMarker};
-use crate::{
-    ids::{OfferingId, PlanId, RequestId},
-    management::{Deployed, Owner, Target},
-};
 
 /// The version of the form.
 const FORMAT: u32 = 1;
@@ -316,10 +316,8 @@ impl Marker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        bosh::{RequestIdentity, operation::Operation},
-        ids::InstanceId,
-    };
+    use crate::bosh::{RequestIdentity, operation::Operation};
+    use odb_api_types::ids::InstanceId;
 
     fn marker(operation: OperationKind) -> Marker {
         Marker::new(NewMarker {

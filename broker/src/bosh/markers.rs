@@ -1,5 +1,9 @@
 //! Where markers are kept: configs of the Director, one for each instance.
 
+use odb_api_types::{
+    ids::{InstanceId, OfferingId},
+    management::Owner,
+};
 use odb_platform::{
     director::{
         AuditFilter, AuditRecord, Config, ConfigId, ConfigName, ConfigType, Director,
@@ -10,11 +14,7 @@ use odb_platform::{
 use serde::Deserialize;
 
 use super::{Foundation, Marker};
-use crate::{
-    config::BoshConfigs,
-    ids::{InstanceId, OfferingId},
-    management::Owner,
-};
+use crate::config::BoshConfigs;
 
 /// The type of all markers. Start-up lists it once.
 const CONFIG_TYPE: &str = "odb-operation";

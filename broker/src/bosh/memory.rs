@@ -6,6 +6,10 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    management::{Deployed, DeploymentPresence, InventoryOperation, OperationState, Owner},
+};
 use odb_platform::{
     director::{Deployment, DirectorError, TaskId},
     http::Call,
@@ -20,10 +24,6 @@ use super::{
     narrative,
     operation::{Snapshot, SnapshotState},
     token,
-};
-use crate::{
-    ids::{InstanceId, PlanId},
-    management::{Deployed, DeploymentPresence, InventoryOperation, OperationState, Owner},
 };
 
 /// What is known here of an instance.
@@ -293,15 +293,11 @@ mod tests {
     use serde_json::{Map, Value};
 
     use super::*;
-    use crate::{
-        bosh::{
-            RequestDigest, RequestIdentity, driver::first_snapshot, marker::NewMarker,
-            operation::Operation,
-        },
-        ids::RequestId,
-        kind::OperationKind,
-        management::Target,
+    use crate::bosh::{
+        RequestDigest, RequestIdentity, driver::first_snapshot, marker::NewMarker,
+        operation::Operation,
     };
+    use odb_api_types::{ids::RequestId, kind::OperationKind, management::Target};
 
     fn instance() -> InstanceId {
         InstanceId::try_from("i1".to_owned()).unwrap()

@@ -92,6 +92,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use odb_api_types::{
+    ids::{InstanceId, PlanId, RequestId},
+    kind::OperationKind,
+};
 use odb_platform::{
     credhub::CredHub,
     director::{
@@ -112,9 +116,7 @@ use crate::{
         BoshConfigs, Config, ErrorDetail, Offering, PendingChanges, ServiceSoftware, Timings,
         UnchangedUpgrades,
     },
-    ids::{InstanceId, PlanId, RequestId},
     instance_clients::InstanceClients,
-    kind::OperationKind,
 };
 use odb_adapter_sdk::protocol::RequestParameters;
 

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use odb_api_types::code::Code;
 use odb_platform::director::{
     ContextId, DeploymentName, DirectorError, ErrandResult, Task, TaskId, TaskState,
 };
@@ -19,7 +20,7 @@ use super::{
     of_context,
     operation::Operation,
 };
-use crate::{code::Code, telemetry::Redaction};
+use crate::telemetry::Redaction;
 
 /// How the Director's lock error begins (`spec/contracts/director-api.md`, "Deploying").
 pub(super) const LOCK_ERROR: &str = "Failed to acquire lock";

@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::LifecycleErrand;
+use odb_api_types::{
+    ids::{InstanceId, PlanId, RequestId},
+    management::StageStatus,
+};
 use odb_platform::director::{ContextId, DeploymentName, TaskId};
 use tokio::time::Instant;
 
@@ -14,11 +18,7 @@ use super::{
     marker::{ClientRole, CutShort},
     secrets::FormerSecret,
 };
-use crate::{
-    ids::{InstanceId, PlanId, RequestId},
-    instance_clients::InstanceClient,
-    management::StageStatus,
-};
+use crate::instance_clients::InstanceClient;
 
 /// An operation that has been handed over.
 #[derive(Clone, Debug)]

@@ -3,6 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use odb_api_types::{
+    ids::PlanId,
+    management::{ChangeKind, ChangeSort, Changes, PlannedChange, Risks},
+};
+
 use super::{
     Outcome, StoredMarker,
     configs::CurrentConfigs,
@@ -12,10 +17,6 @@ use super::{
     },
     marker::ClientRole,
     secrets::NewSecret,
-};
-use crate::{
-    ids::PlanId,
-    management::{ChangeKind, ChangeSort, Changes, PlannedChange, Risks},
 };
 
 /// The types of BOSH configs by what depends on them.
@@ -156,10 +157,8 @@ mod tests {
     use serde_json::{Map, Value};
 
     use super::*;
-    use crate::{
-        bosh::{Marker, OperationKind, RequestDigest, RequestIdentity, marker::NewMarker},
-        ids::RequestId,
-    };
+    use crate::bosh::{Marker, OperationKind, RequestDigest, RequestIdentity, marker::NewMarker};
+    use odb_api_types::ids::RequestId;
 
     const MANIFEST: &str = "
 name: d

@@ -6,6 +6,7 @@ use odb_adapter_sdk::protocol::{
     GenerateDashboardUrl, GenerateManifest, GeneratedManifest, ManifestText, Plan as AdapterPlan,
     RequestParameters, Secrets, ServiceDeployment, UaaClient,
 };
+use odb_api_types::{code::Code, ids::PlanId};
 use odb_platform::{director::ContextId, http::Call};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -20,9 +21,7 @@ use super::{
 };
 use crate::{
     adapter::{check_dashboard, plan_for_adapter},
-    code::Code,
     config::{BoshConfigs, Plan},
-    ids::PlanId,
     instance_clients::{InstanceClient, Making},
 };
 

@@ -1,9 +1,9 @@
 //! What the latest operation on an instance means for the place that it takes among all instances.
 
+use odb_api_types::ids::PlanId;
 use tokio::time::Instant;
 
 use super::{Marker, OperationKind, Outcome, operation::SnapshotState};
-use crate::ids::PlanId;
 
 /// What is known here of an instance's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,10 +92,8 @@ mod tests {
     use serde_json::{Map, Value};
 
     use super::*;
-    use crate::{
-        bosh::{RequestDigest, RequestIdentity, marker::NewMarker},
-        ids::RequestId,
-    };
+    use crate::bosh::{RequestDigest, RequestIdentity, marker::NewMarker};
+    use odb_api_types::ids::RequestId;
 
     fn marker(operation: OperationKind, previous: Option<&str>) -> Marker {
         let mut marker = Marker::new(NewMarker {

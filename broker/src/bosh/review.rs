@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
+use odb_api_types::{
+    ids::InstanceId,
+    management::{OperationState, OperationStatus, StageName, StageState, StageStatus},
+};
 use odb_platform::{
     director::{Deployment, ErrandResult, Task, TaskFilter, TaskId, TaskState},
     http::Call,
@@ -24,10 +28,6 @@ use super::{
     of_context,
     operation::{Operation, SnapshotState},
     token, unfinished,
-};
-use crate::{
-    ids::InstanceId,
-    management::{OperationState, OperationStatus, StageName, StageState, StageStatus},
 };
 
 /// Tasks that are looked at at the same time. Of each there is an event log, which is read whole.
@@ -323,7 +323,7 @@ fn stage_of(task: &Judged, logs: &BTreeMap<TaskId, StepLog>) -> Option<StageStat
     Some(StageStatus {
         name,
         state,
-        task: Some(task.id),
+        task: Some(task.id.number()),
         steps: logs.get(&task.id).map(StepLog::reports).unwrap_or_default(),
         error: None,
     })

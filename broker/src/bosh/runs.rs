@@ -6,6 +6,10 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use jiff::Timestamp;
+use odb_api_types::{
+    ids::OfferingId,
+    management::{LatestRun, Run, RunId, RunKind, RunOutcome},
+};
 use odb_platform::{
     director::{
         ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
@@ -16,11 +20,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::Targets;
-use crate::{
-    config::BoshConfigs,
-    ids::OfferingId,
-    management::{LatestRun, Run, RunId, RunKind, RunOutcome},
-};
+use crate::config::BoshConfigs;
 
 /// The version of the form.
 const FORMAT: u32 = 1;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use odb_api_types::ids::{InstanceId, RequestId};
 use odb_platform::{
     director::{ContextId, Deployment, Task, TaskFilter, TaskState},
     http::Call,
@@ -21,10 +22,7 @@ use super::{
     traces::{self, Footprint},
     unfinished,
 };
-use crate::{
-    complaint::{Asked, Complaint},
-    ids::{InstanceId, RequestId},
-};
+use crate::complaint::{Asked, Complaint};
 
 /// The specification's unit of waiting is the second.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use odb_api_types::ids::{InstanceId, RequestId};
 use odb_platform::{
     director::{ContextId, DirectorError},
     http::Call,
@@ -14,10 +15,7 @@ use odb_platform::{
 use tokio::time::{Instant, sleep};
 
 use super::{Instances, Neighbours, ReadMarkerError};
-use crate::{
-    ids::{InstanceId, RequestId},
-    telemetry::Chain,
-};
+use crate::telemetry::Chain;
 
 /// So many operations are remembered as given up. What is forgotten is found out again, in more time.
 const REMEMBERED: usize = 1024;

@@ -9,14 +9,13 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use odb_adapter_sdk::protocol::Plan as AdapterPlan;
+use odb_api_types::{ids::PlanId, management::Target};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     adapter::{ExecutableDigest, plan_for_adapter},
     config::{Offering, ServiceSoftware},
-    ids::PlanId,
-    management::Target,
 };
 
 /// Bytes of a digest that are kept: enough that two deployments do not look the same by chance.

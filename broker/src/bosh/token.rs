@@ -4,11 +4,11 @@
 //! (`spec/contracts/broker-behaviour.md` §3.3).
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
+use odb_api_types::ids::InstanceId;
 use odb_platform::director::{ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::OperationKind;
-use crate::ids::InstanceId;
 
 /// The version of our keys. A token without it was made by a Go broker.
 const VERSION: u32 = 1;

@@ -8,6 +8,7 @@ use odb_adapter_sdk::{
     },
     yaml,
 };
+use odb_api_types::{code::Code, ids::InstanceId};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -17,9 +18,7 @@ use super::{
 };
 use crate::{
     adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
-    code::Code,
     config::{BoshConfigs, Config, Plan, WatchTime},
-    ids::InstanceId,
     instance_clients::{ClientFault, Whereabouts, client_of_an_order},
 };
 

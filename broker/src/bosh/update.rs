@@ -1,6 +1,7 @@
 //! An instance with other parameters, or on another plan.
 
 use odb_adapter_sdk::protocol::{RequestParameters, Secrets};
+use odb_api_types::ids::PlanId;
 use serde_json::Map;
 
 use super::{
@@ -12,10 +13,7 @@ use super::{
     preparation::Previous,
     secrets::Unanswered,
 };
-use crate::{
-    config::{PendingChanges, Plan},
-    ids::PlanId,
-};
+use crate::config::{PendingChanges, Plan};
 
 impl Instances {
     /// Deploys the instance anew with what is ordered. `from` is the plan it has been on.

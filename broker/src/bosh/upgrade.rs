@@ -1,6 +1,7 @@
 //! An instance as it is, with what the operator offers today.
 
 use jiff::Timestamp;
+use odb_api_types::code::Code;
 
 use super::{
     Fault, Instances, OperationKind, Order, Started, StoredMarker, WriteMarkerError,
@@ -10,7 +11,7 @@ use super::{
     planned::Verdict,
     preparation::Prepared,
 };
-use crate::{code::Code, config::UnchangedUpgrades, telemetry::Chain};
+use crate::{config::UnchangedUpgrades, telemetry::Chain};
 
 /// What came of an upgrade.
 #[derive(Clone, Debug, PartialEq)]

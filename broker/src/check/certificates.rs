@@ -3,13 +3,13 @@
 use std::{fs, io, path::Path};
 
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use odb_api_types::code::Code;
 use odb_platform::http::Trust;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
 use super::Findings;
 use crate::{
     api::{CertificateError, load_tls},
-    code::Code,
     config::{CertificateText, Inspection, TlsFiles},
     telemetry::Chain,
 };

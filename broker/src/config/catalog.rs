@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use odb_api_types::ids::{OfferingId, PlanId};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -11,7 +12,6 @@ use super::{
     problems::Faulty,
     section::{Found, Section, distinct},
 };
-use crate::ids::{OfferingId, PlanId};
 
 /// The one service offering of this broker.
 #[derive(Debug)]

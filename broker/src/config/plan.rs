@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use odb_adapter_sdk::protocol::{
     LifecycleErrand, LifecycleErrands, MaxInFlight, MigratedFrom, PlanInstanceGroup, PlanUpdate,
 };
+use odb_api_types::ids::PlanId;
 use serde_json::{Map, Value};
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     problems::Faulty,
     section::{Found, Section},
 };
-use crate::ids::PlanId;
 
 /// A plan of the offering.
 #[derive(Debug)]

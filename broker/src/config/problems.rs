@@ -6,8 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use odb_api_types::code::Code;
+
 use super::document::Place;
-use crate::code::Code;
 
 /// One refusal or remark: file, place, key, what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]

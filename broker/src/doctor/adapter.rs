@@ -8,6 +8,8 @@ use std::{
     path::Path,
 };
 
+use odb_api_types::code::Code;
+
 use super::{
     chart::{Chart, Trouble},
     subject::{Probe, Subject},
@@ -15,7 +17,6 @@ use super::{
 };
 use crate::{
     adapter::ServiceAdapter,
-    code::Code,
     config::{Adapter, PlanSchemaSupport},
     start_up::schemas,
     telemetry::Chain,

@@ -3,6 +3,7 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use odb_api_types::code::Code;
 use odb_platform::http::{Trust, is_of_a_namesake, is_of_an_authority};
 use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
@@ -16,7 +17,7 @@ use super::{
     server::{Belief, Reached, Server, SystemStore},
     subject::Probe,
 };
-use crate::{code::Code, config::Verification, telemetry::Chain};
+use crate::{config::Verification, telemetry::Chain};
 
 /// From so many days before its end on a certificate is remarked on.
 const DAYS_AHEAD: i64 = 30;

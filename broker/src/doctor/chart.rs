@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use odb_api_types::code::Code;
+
 use super::subject::{Probe, Subject};
-use crate::code::Code;
 
 /// What came of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use jiff::{Timestamp, fmt::rfc2822};
+use odb_api_types::code::Code;
 
 use super::{
     chart::{Chart, Trouble},
     subject::{Probe, Subject},
 };
-use crate::code::Code;
 
 /// From so many seconds on clocks differ. Answers tell whole seconds, and take their time.
 const TOLERATED: i64 = 30;

@@ -1,5 +1,6 @@
 //! The Cloud Controller and its UAA.
 
+use odb_api_types::code::Code;
 use odb_platform::{
     cloud_controller::{CloudController, CloudControllerError, SEES_ALL},
     http::StatusCode,
@@ -19,7 +20,6 @@ use super::{
     whole::Whole,
 };
 use crate::{
-    code::Code,
     config::{CloudFoundry, CloudFoundryChecks, Offering, PlatformCredentials},
     start_up::{StartUpFault, cloud_controller as start},
     telemetry::Chain,

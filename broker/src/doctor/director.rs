@@ -1,5 +1,6 @@
 //! The Director and its UAA.
 
+use odb_api_types::code::Code;
 use odb_platform::{
     credhub::CredentialName,
     director::{Authentication, ConnectError, Director, DirectorError, Info},
@@ -21,7 +22,6 @@ use super::{
     whole::Whole,
 };
 use crate::{
-    code::Code,
     config::{Bosh, BoshConfigs, DirectorCredentials},
     start_up::director as start,
     telemetry::Chain,

@@ -1,5 +1,6 @@
 //! What a Director has, and must have for what is switched on.
 
+use odb_api_types::code::Code;
 use odb_platform::director::{ConfigName, ConfigType, Director, DirectorError, Info};
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     whole::Whole,
 };
 use crate::{
-    code::Code,
     config::{BoshConfigs, Offering},
     start_up::director as start,
     telemetry::Chain,

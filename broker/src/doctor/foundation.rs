@@ -1,5 +1,6 @@
 //! Whether everybody is of the foundation that he should be of: whose tokens he takes tells.
 
+use odb_api_types::code::Code;
 use odb_platform::http::Url;
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     servers::are_the_same,
     subject::{Probe, Subject},
 };
-use crate::code::Code;
 
 /// A UAA, by its address and by what its tokens say.
 #[derive(Clone, Debug, Default)]

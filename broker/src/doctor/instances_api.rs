@@ -1,5 +1,6 @@
 //! The service instances API, where it stands in for a Cloud Controller.
 
+use odb_api_types::code::Code;
 use odb_platform::service_instances_api::{ServiceInstancesApi, ServiceInstancesApiError};
 
 use super::{
@@ -8,7 +9,7 @@ use super::{
     subject::{Probe, Subject},
     whole::Whole,
 };
-use crate::{code::Code, config, telemetry::Chain};
+use crate::{config, telemetry::Chain};
 
 /// Reads the list, which is all that there is.
 pub(super) async fn look(whole: &Whole<'_>, api: &config::ServiceInstancesApi) -> Vec<Chart> {

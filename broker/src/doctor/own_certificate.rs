@@ -1,6 +1,7 @@
 //! The broker's own certificate and key.
 
 use jiff::Timestamp;
+use odb_api_types::code::Code;
 
 use super::{
     chart::{Chart, Trouble},
@@ -8,7 +9,6 @@ use super::{
 };
 use crate::{
     api::load_tls,
-    code::Code,
     config::Broker,
     start_up::certificate::{days_left, first_to_expire},
     telemetry::Chain,

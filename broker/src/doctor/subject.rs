@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::code::Code;
+use odb_api_types::code::Code;
 
 /// Who is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

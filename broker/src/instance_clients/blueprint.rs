@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{InstanceId, OfferingId};
 use odb_platform::uaa::{ClientId, ClientRegistration};
 
 use super::{ClientFault, marks::Marks};
-use crate::{
-    config::ClientDefinition,
-    ids::{InstanceId, OfferingId},
-};
+use crate::config::ClientDefinition;
 
 /// What the operator writes for the space of an instance.
 const SPACE: &str = "ODB_SPACE_GUID";

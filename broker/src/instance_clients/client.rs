@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::UaaClient;
 use odb_platform::{director::ContextId, uaa::ClientRegistration};
 use secrecy::SecretString;
 
-use crate::{ids::InstanceId, management::ChangeSort};
+use odb_api_types::{ids::InstanceId, management::ChangeSort};
 
 /// The client of one instance, and what an operation did to it.
 #[derive(Clone, Debug)]

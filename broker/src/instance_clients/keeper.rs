@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use odb_api_types::ids::{InstanceId, OfferingId};
 use odb_platform::{
     director::ContextId,
     http::Call,
@@ -19,11 +20,7 @@ use super::{
     marks::Marks,
     secret,
 };
-use crate::{
-    config::ClientDefinition,
-    ids::{InstanceId, OfferingId},
-    telemetry::Chain,
-};
+use crate::{config::ClientDefinition, telemetry::Chain};
 
 /// How often a client is made whose place is taken by one that nobody needs, or whose making went unanswered.
 const ATTEMPTS: u32 = 3;

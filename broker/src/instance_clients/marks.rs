@@ -5,7 +5,7 @@
 use odb_platform::{director::ContextId, uaa::ClientRegistration};
 use serde_json::{Map, Value};
 
-use crate::ids::{InstanceId, OfferingId};
+use odb_api_types::ids::{InstanceId, OfferingId};
 
 /// The offering whose broker keeps the client.
 const OFFERING: &str = "odb_offering";

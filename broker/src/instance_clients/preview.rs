@@ -1,6 +1,10 @@
 //! The client of an instance as an upgrade would have it. Nothing is changed.
 
 use odb_adapter_sdk::protocol::UaaClient;
+use odb_api_types::{
+    ids::{InstanceId, OfferingId},
+    management::ChangeSort,
+};
 use odb_platform::{director::ContextId, http::Call};
 use secrecy::SecretString;
 
@@ -11,11 +15,7 @@ use super::{
     keeper::NO_SECRET,
     marks::Marks,
 };
-use crate::{
-    config::ClientDefinition,
-    ids::{InstanceId, OfferingId},
-    management::ChangeSort,
-};
+use crate::config::ClientDefinition;
 
 /// Stands for a secret that is made when it is needed; as long as those are.
 const PLACEHOLDER: &str = "secret-of-the-client-not-made-yet";

@@ -1,6 +1,7 @@
 //! Secrets on their way: a client whose secret may never have arrived gets another one, and keeps the old one until the new
 //! one is where it belongs, for the instance may be using it.
 
+use odb_api_types::ids::InstanceId;
 use odb_platform::{
     director::ContextId,
     http::Call,
@@ -15,7 +16,7 @@ use super::{
     ClientFault, InstanceClient, InstanceClients, Making, blueprint::client_id, client::Origin,
     marks::Marks,
 };
-use crate::{ids::InstanceId, telemetry::Chain};
+use crate::telemetry::Chain;
 
 impl InstanceClients {
     /// Gives a client the secret that its adapter has been told, where that is [another one](Making::Renewed).

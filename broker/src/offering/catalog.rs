@@ -1,13 +1,11 @@
 //! The catalog as platforms read it (`spec/contracts/broker-behaviour.md` §3.2, `spec/contracts/osb-api.md` §2).
 
+use odb_api_types::ids::{OfferingId, PlanId};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
 use super::{plan_schemas::Schemas, version::PlanVersion};
-use crate::{
-    config::{InstanceFetching, MaintenanceInfo, Offering, Plan},
-    ids::{OfferingId, PlanId},
-};
+use crate::config::{InstanceFetching, MaintenanceInfo, Offering, Plan};
 
 /// The catalog has no such thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

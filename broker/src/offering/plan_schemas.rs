@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, fmt};
 
 use odb_adapter_sdk::protocol;
+use odb_api_types::ids::PlanId;
 use serde_json::{Map, Value, json};
 
 use super::parameter_schema::{InvalidParameters, ParameterSchema, SchemaFault};
-use crate::ids::PlanId;
 
 /// The schemas of all plans; none where the operator has not switched them on.
 #[derive(Debug, Default)]

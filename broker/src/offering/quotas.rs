@@ -5,7 +5,9 @@ use std::{
     fmt,
 };
 
-use crate::{config::Offering, ids::PlanId};
+use odb_api_types::ids::PlanId;
+
+use crate::config::Offering;
 
 /// How many instances there are, by the plans on which they take a place; the one in question not among them.
 ///

@@ -1,10 +1,12 @@
 //! What an update request means (`spec/contracts/broker-behaviour.md` §3.5, `spec/contracts/osb-api.md` §6).
 
+use odb_api_types::ids::PlanId;
+
 use super::{
     catalog::CatalogFault,
     version::{MaintenanceConflict, PlanVersion, check_maintenance_version},
 };
-use crate::{config::Offering, ids::PlanId};
+use crate::config::Offering;
 
 /// Everything that decides what an update request means.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,10 @@
 //! Credentials for an app, or for a key.
 
 use odb_adapter_sdk::protocol::{Binding, RequestParameters};
+use odb_api_types::{
+    code::Code,
+    ids::{BindingId, InstanceId, OfferingId, PlanId},
+};
 use odb_platform::http::Call;
 use serde_json::Value;
 
@@ -13,9 +17,7 @@ use super::{
 use crate::{
     adapter::AdapterFault,
     bosh::{BindingOrder, Fault},
-    code::Code,
     config::BackupAgentBindings,
-    ids::{BindingId, InstanceId, OfferingId, PlanId},
     offering::{CatalogFault, InvalidBinding, InvalidParameters, ParametersOf, check_binding},
 };
 

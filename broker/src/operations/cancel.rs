@@ -1,10 +1,9 @@
 //! The end of an operation that its operator has had enough of.
 
+use odb_api_types::ids::InstanceId;
+
 use super::{LockTimeout, Operations, RequestContext};
-use crate::{
-    bosh::{CancelFault, Cancelled},
-    ids::InstanceId,
-};
+use crate::bosh::{CancelFault, Cancelled};
 
 /// Why an operation goes on.
 #[derive(Debug, thiserror::Error)]

@@ -1,12 +1,12 @@
 //! The end of a service instance.
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
 use serde_json::{Map, json};
 
 use super::{AsyncRequired, LockTimeout, Operations, Patience, RequestContext};
 use crate::{
     bosh::{Deleted, Fault, Insistence, Order, Origin, Started},
-    ids::{InstanceId, OfferingId, PlanId},
     offering::CatalogFault,
 };
 

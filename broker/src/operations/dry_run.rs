@@ -2,13 +2,15 @@
 //! was deployed last.
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    management::DryRun,
+};
 use serde_json::Value;
 
 use super::{NotAnObject, Operations, RequestContext, provision::object};
 use crate::{
     bosh::{Fault, Order},
-    ids::{InstanceId, PlanId},
-    management::DryRun,
     offering::CatalogFault,
 };
 

@@ -1,10 +1,9 @@
 //! What is known of a service instance. Changes nothing.
 
+use odb_api_types::ids::InstanceId;
+
 use super::{Operations, RequestContext};
-use crate::{
-    bosh::{Fault, Fetched},
-    ids::InstanceId,
-};
+use crate::bosh::{Fault, Fetched};
 
 /// A question what a service instance is (Open Service Broker API 2.17, "Fetching a Service Instance").
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! What is known of a binding. Changes nothing.
 
 use odb_adapter_sdk::protocol::Binding;
+use odb_api_types::ids::{BindingId, InstanceId};
 
 use super::{
     LockTimeout, Operations, RequestContext,
     secure_bindings::{BindingNames, SecureBindingFault},
 };
-use crate::ids::{BindingId, InstanceId};
 
 /// A question what a binding is (Open Service Broker API 2.17, "Fetching a Service Binding").
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! How the VMs of a service instance are, and what their Director can do. Changes nothing.
 
-use super::{Operations, RequestContext};
-use crate::{
-    bosh::Fault,
+use odb_api_types::{
     ids::InstanceId,
     management::{DirectorAbilities, Health},
 };
+
+use super::{Operations, RequestContext};
+use crate::bosh::Fault;
 
 impl Operations {
     /// How the VMs of an instance are, as their agents tell within the time of the request.

@@ -6,6 +6,13 @@ use futures_util::{
     StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    management::{
+        Deployed, DeploymentPresence, InventoryEntry, Owner, PlatformOperation,
+        PlatformOperationKind, PlatformOperationState,
+    },
+};
 use odb_platform::{
     cloud_controller::{
         CfOperation, CfOperationKind, CfOperationState, OrganizationGuid, PlaceNames, SpaceGuid,
@@ -16,14 +23,7 @@ use odb_platform::{
 use super::{
     EntryStream, InstanceEntry, InstanceSource, Operations, RequestContext, Selection, SourceError,
 };
-use crate::{
-    bosh::{Fault, Memory, Remembered},
-    ids::{InstanceId, PlanId},
-    management::{
-        Deployed, DeploymentPresence, InventoryEntry, Owner, PlatformOperation,
-        PlatformOperationKind, PlatformOperationState,
-    },
-};
+use crate::bosh::{Fault, Memory, Remembered};
 
 /// So many instances that are asked for by their ids are looked up one by one; for more all are read.
 const FEW: usize = 32;

@@ -1,10 +1,9 @@
 //! How an operation is doing. Changes nothing.
 
+use odb_api_types::ids::InstanceId;
+
 use super::{Operations, RequestContext};
-use crate::{
-    bosh::{Fault, OperationToken, Standing},
-    ids::InstanceId,
-};
+use crate::bosh::{Fault, OperationToken, Standing};
 
 /// A question how an operation is doing (Open Service Broker API 2.17, "Polling Last Operation").
 #[derive(Debug)]

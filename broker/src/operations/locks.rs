@@ -13,14 +13,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
+use odb_api_types::ids::{BindingId, InstanceId};
 use odb_platform::http::Deadline;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::LockTimeout;
-use crate::{
-    ids::{BindingId, InstanceId},
-    telemetry::metrics::{Queue, metrics},
-};
+use crate::telemetry::metrics::{Queue, metrics};
 
 /// Locks are swept out when there are more than this.
 const SWEEP_ABOVE: usize = 256;

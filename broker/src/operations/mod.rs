@@ -45,12 +45,12 @@ mod usage;
 
 use std::{num::NonZeroU32, sync::Arc};
 
+use odb_api_types::ids::{InstanceId, OfferingId, PlanId, RequestId};
 use odb_platform::http::{Call, Deadline};
 
 use crate::{
     bosh::Instances,
     config::{BackupAgentBindings, Offering, Timings},
-    ids::{InstanceId, OfferingId, PlanId, RequestId},
     offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
 };
 use census::Census;

@@ -3,18 +3,20 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, PlanId},
+    kind::OperationKind,
+    management::{OperationState, OrphanReason, Owner},
+};
 use odb_platform::http::Call;
 use serde_json::{Map, json};
 
 use super::{
     Deprovisioned, LockTimeout, OfferingKnowledge, Operations, RequestContext, SourceError,
 };
-use crate::{
-    bosh::{Attribution, Deleted, Fault, Insistence, LatestOperation, Marking, Order, Origin},
-    code::Code,
-    ids::{InstanceId, PlanId},
-    kind::OperationKind,
-    management::{OperationState, OrphanReason, Owner},
+use crate::bosh::{
+    Attribution, Deleted, Fault, Insistence, LatestOperation, Marking, Order, Origin,
 };
 
 /// How many orphans are looked at more closely at the same time.

@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
 
 use super::{
     AsyncRequired, CountError, LockTimeout, NotAnObject, Operations, Patience, RequestContext,
 };
 use crate::{
     bosh::{Fault, Found, Order, Started},
-    ids::{InstanceId, OfferingId, PlanId},
     offering::{CatalogFault, InvalidParameters, MaintenanceConflict, ParametersOf, QuotaExceeded},
 };
 

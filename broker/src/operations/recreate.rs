@@ -1,12 +1,12 @@
 //! A service instance on new VMs.
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{InstanceId, PlanId};
 use serde_json::{Map, json};
 
 use super::{LockTimeout, Operations, RequestContext};
 use crate::{
     bosh::{Fault, Order, Started},
-    ids::{InstanceId, PlanId},
     offering::CatalogFault,
 };
 

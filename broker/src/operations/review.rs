@@ -1,7 +1,9 @@
 //! The latest operation on a service instance, as its operator sees it. Changes nothing.
 
+use odb_api_types::{ids::InstanceId, management::OperationStatus};
+
 use super::{Operations, RequestContext};
-use crate::{bosh::Fault, ids::InstanceId, management::OperationStatus};
+use crate::bosh::Fault;
 
 impl Operations {
     /// The latest operation on an instance, with its stages. `None` where nobody knows of one.

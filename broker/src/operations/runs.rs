@@ -1,12 +1,10 @@
 //! The way of an errand through all service instances: begun, found again, ended.
 
 use jiff::Timestamp;
+use odb_api_types::management::{LatestRun, Run, RunId, RunKind, RunOutcome};
 
 use super::{Operations, RequestContext};
-use crate::{
-    bosh::RunFault,
-    management::{LatestRun, Run, RunId, RunKind, RunOutcome},
-};
+use crate::bosh::RunFault;
 
 impl Operations {
     /// Begins a run, which takes the place of the one before.

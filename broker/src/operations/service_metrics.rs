@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Operations, RequestContext, SourceError};
-use crate::{
+use odb_api_types::{
     code::Code,
-    config::Offering,
     ids::PlanId,
     management::{MetricUnit, ServiceMetric},
 };
+
+use super::{Operations, RequestContext, SourceError};
+use crate::config::Offering;
 
 /// Why it is not told how much is used.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,7 @@
 //! The end of credentials.
 
+use odb_api_types::ids::{BindingId, InstanceId, OfferingId, PlanId};
+
 use super::{
     LockTimeout, Operations, RequestContext,
     secure_bindings::{BindingNames, SecureBindingFault},
@@ -7,7 +9,6 @@ use super::{
 };
 use crate::{
     bosh::{BindingOrder, Fault, parameters_of_unbind},
-    ids::{BindingId, InstanceId, OfferingId, PlanId},
     offering::CatalogFault,
 };
 

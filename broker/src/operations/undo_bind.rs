@@ -1,6 +1,7 @@
 //! Takes back what a bind has made that failed half-way.
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use odb_api_types::code::Code;
 use odb_platform::http::{Call, Deadline};
 use tokio::time::{sleep, timeout_at};
 
@@ -8,7 +9,6 @@ use super::{Operations, locks::BindingLock, secure_bindings::Keeping};
 use crate::{
     adapter::AdapterFault,
     bosh::{Bindable, BindingOrder, Fault},
-    code::Code,
     telemetry::Chain,
 };
 

@@ -1,6 +1,7 @@
 //! A service instance with other parameters, on another plan, or with what the operator offers today.
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
 use odb_platform::http::Call;
 use serde_json::{Value, json};
 
@@ -10,7 +11,6 @@ use super::{
 };
 use crate::{
     bosh::{Fault, Order, Started, Upgraded},
-    ids::{InstanceId, OfferingId, PlanId},
     offering::{
         CatalogFault, InvalidParameters, ParametersOf, PlanMovement, QuotaExceeded,
         RequestedParameters, UpdateMeaning, UpdateQuestion, UpdateRefused, meaning_of_update,

@@ -1,12 +1,12 @@
 //! A service instance with what the operator offers today, as the operator asks for it.
 
 use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{InstanceId, PlanId};
 use serde_json::json;
 
 use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::object};
 use crate::{
     bosh::{Fault, Order, Upgraded},
-    ids::{InstanceId, PlanId},
     offering::CatalogFault,
 };
 

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
+use odb_api_types::kind::OperationKind;
 use odb_platform::http::Call;
 use tokio::sync::broadcast::{
     Receiver,
@@ -14,7 +15,6 @@ use tokio::sync::broadcast::{
 use super::{InstanceSource, Selection, SourceError};
 use crate::{
     config::Offering,
-    kind::OperationKind,
     telemetry::{Chain, Usage, UsageEvent},
 };
 

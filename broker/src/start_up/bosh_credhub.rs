@@ -1,5 +1,6 @@
 //! The Director's CredHub, where secure manifests are on: that it answers, knows us and lets us look.
 
+use odb_api_types::code::Code;
 use odb_platform::{
     credhub::{CredHub, CredHubClient, CredentialName},
     director::Director,
@@ -7,10 +8,7 @@ use odb_platform::{
 };
 
 use super::{Checked, StartUpFault, trust};
-use crate::{
-    code::Code,
-    config::{Config, CredHubAccess},
-};
+use crate::config::{Config, CredHubAccess};
 
 /// Connects to the Director's CredHub, if there are secrets to be kept. What we may do there can only be learned as far as
 /// looking goes: CredHub shows nothing to who may not read, and writing would change something.

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use odb_api_types::code::Code;
 
 use super::{Checked, StartUpFault};
 use crate::{
     api::{OldClients, OwnCertificate, OwnTls, load_tls},
-    code::Code,
     config::Broker,
     operations::Lifecycle,
     telemetry::metrics::metrics,

@@ -1,5 +1,6 @@
 //! The Cloud Controller: that it answers, knows us, is new enough and has no plan that we no longer offer.
 
+use odb_api_types::code::Code;
 use odb_platform::{
     cloud_controller::{CloudController, CloudControllerError, SEES_ALL, Sight},
     http::{Call, Limits, Trust},
@@ -7,10 +8,7 @@ use odb_platform::{
 };
 
 use super::{Checked, StartUpFault, instance_clients, trust};
-use crate::{
-    code::Code,
-    config::{CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials},
-};
+use crate::config::{CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials};
 
 /// The Cloud Controller, and who administers the clients of its UAA; a user does not.
 pub(super) type Foundation = (CloudController, Option<ClientAdministration>);

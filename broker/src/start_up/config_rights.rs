@@ -1,6 +1,7 @@
 //! Whether BOSH configs may be read and written, on which depends how much is remembered (`docs/architecture.md`,
 //! "Markers and tokens").
 
+use odb_api_types::code::Code;
 use odb_platform::{
     director::{
         Config, ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
@@ -9,7 +10,6 @@ use odb_platform::{
 };
 
 use crate::{
-    code::Code,
     config::{BoshConfigs, Broker},
     telemetry::Chain,
 };

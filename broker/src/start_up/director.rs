@@ -1,5 +1,6 @@
 //! The Director: that it answers, knows us and is new enough.
 
+use odb_api_types::code::Code;
 use odb_platform::{
     director::{ConnectError, Credentials, Director, DirectorError, Info},
     http::{Call, Limits},
@@ -10,7 +11,6 @@ use super::{
     warning::Reach,
 };
 use crate::{
-    code::Code,
     config::{Bosh, Config, DirectorCredentials, Offering},
     doctor::rights::DirectorRights,
 };

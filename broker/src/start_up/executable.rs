@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::{adapter::ExecutableDigest, code::Code, config::Adapter, telemetry::Chain};
+use odb_api_types::code::Code;
+
+use crate::{adapter::ExecutableDigest, config::Adapter, telemetry::Chain};
 
 /// Reads the adapter's executable. One that may be executed and not read is known by its path and length.
 pub(super) async fn digest(adapter: &Adapter) -> ExecutableDigest {

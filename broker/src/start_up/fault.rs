@@ -1,5 +1,6 @@
 //! Everything that keeps a broker from starting once its configuration is right.
 
+use odb_api_types::code::Code;
 use odb_platform::{
     cloud_controller::CloudControllerError,
     credhub::{ConnectCredHubError, CredHubError},
@@ -10,7 +11,7 @@ use odb_platform::{
 };
 
 use super::{DirectorVersionFault, SchemasFault};
-use crate::{api::CertificateError, code::Code, config::Address};
+use crate::{api::CertificateError, config::Address};
 
 /// Something that has to be put right before the broker can run.
 #[derive(Debug, thiserror::Error)]

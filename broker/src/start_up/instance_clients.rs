@@ -1,10 +1,10 @@
 //! The UAA clients of service instances: that we may administer them, where they are defined.
 
+use odb_api_types::code::Code;
 use odb_platform::uaa::{ClientAdministration, ClientRights, Token};
 
 use super::StartUpFault;
 use crate::{
-    code::Code,
     config::{ClientDefinition, CloudFoundry, Config},
     instance_clients::InstanceClients,
 };

@@ -1,11 +1,11 @@
 //! Picks up what an earlier process left in progress.
 
+use odb_api_types::code::Code;
 use odb_platform::{director::DirectorError, http::Call};
 
 use super::{Parts, instance_source};
 use crate::{
     bosh::Instances,
-    code::Code,
     config::{Config, Timings},
     operations::Lifecycle,
     telemetry::Chain,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use odb_adapter_sdk::protocol::{ExitCode, GeneratePlanSchemas};
+use odb_api_types::ids::PlanId;
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -11,7 +12,6 @@ use super::{Checked, StartUpFault};
 use crate::{
     adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
     config::{self, Offering, Plan, PlanSchemaSupport},
-    ids::PlanId,
     offering::{BrokenSchema, PlanSchemas, Schemas},
 };
 

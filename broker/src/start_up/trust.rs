@@ -1,9 +1,10 @@
 //! Whose certificates are believed, neighbour by neighbour (`docs/security.md`).
 
+use odb_api_types::code::Code;
 use odb_platform::http::{Trust, TrustError};
 
 use super::{Checked, StartUpFault};
-use crate::{code::Code, config::Verification};
+use crate::config::Verification;
 
 /// The Director and its UAA: the configured authorities and no other, else the operating system's. They are
 /// never left unverified.

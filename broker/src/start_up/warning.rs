@@ -1,6 +1,8 @@
 //! What a start warns of: it keeps no broker from starting, and orders will fail of it.
 
-use crate::{code::Code, config::Address};
+use odb_api_types::code::Code;
+
+use crate::config::Address;
 
 /// Something that is better put right before there are orders.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use jiff::{Timestamp, Unit};
 use serde::Serialize;
 
-use crate::kind::OperationKind;
+use odb_api_types::kind::OperationKind;
 
 /// What the Go broker puts before each of its lines.
 const PREFIX: &str = "[on-demand-service-broker]";

@@ -4,7 +4,7 @@ use odb_platform::http::{
     ClientError, Method, StatusCode, TransportError, UnreadableAnswer, UnsendableCredentials,
 };
 
-use on_demand_broker::code::Code;
+use odb_api_types::code::Code;
 
 use crate::trust::UnusableTrust;
 

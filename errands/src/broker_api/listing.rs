@@ -1,10 +1,10 @@
 //! The lists of instances and orphans.
 
-use odb_platform::http::{Method, StatusCode, UnreadableAnswer};
-use on_demand_broker::{
+use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::Inventory,
 };
+use odb_platform::http::{Method, StatusCode, UnreadableAnswer};
 use serde::{Deserialize, Serialize};
 
 use super::{BrokerApi, BrokerApiError};

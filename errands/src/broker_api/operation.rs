@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::http::{Answer, Method, StatusCode, UnreadableAnswer, cut};
-use on_demand_broker::ids::{InstanceId, PlanId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

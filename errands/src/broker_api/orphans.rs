@@ -1,10 +1,10 @@
 //! Deployments that no service instance stands behind, explained and deleted; and operations that are cancelled.
 
-use odb_platform::http::{Method, StatusCode};
-use on_demand_broker::{
+use odb_api_types::{
     ids::InstanceId,
     management::{OperationStatus, OrphanDeployment},
 };
+use odb_platform::http::{Method, StatusCode};
 use serde::Deserialize;
 
 use super::{BrokerApi, BrokerApiError, OperationData};

@@ -4,11 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use on_demand_broker::{
-    config::errands::BrokerOnly,
+use odb_api_types::{
     ids::InstanceId,
     management::{OperationState, OperationStatus},
 };
+use on_demand_broker::config::errands::BrokerOnly;
 use tokio::time::sleep;
 
 use crate::{

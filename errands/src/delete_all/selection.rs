@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use futures_util::TryStreamExt;
+use odb_api_types::ids::{InstanceId, InvalidId, OfferingId};
 use odb_platform::{
     cloud_controller::{
         CfInstance, CfOperationKind, CfOperationState, CloudController, InstanceGuid,
@@ -15,7 +16,6 @@ use odb_platform::{
     },
     http::Call,
 };
-use on_demand_broker::ids::{InstanceId, InvalidId, OfferingId};
 
 use crate::report::{Outcome, Row};
 

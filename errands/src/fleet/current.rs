@@ -2,12 +2,12 @@
 
 use std::{cell::Cell, fmt};
 
-use on_demand_broker::{
+use odb_api_types::{
     code::Code,
     ids::{InstanceId, PlanId},
     management::{Inventory, InventoryEntry},
-    telemetry::Chain,
 };
+use on_demand_broker::telemetry::Chain;
 
 use super::members::Member;
 use crate::broker_api::{BrokerApi, BrokerApiError};

@@ -6,12 +6,12 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream};
-use odb_platform::http::StatusCode;
-use on_demand_broker::{
+use odb_api_types::{
     ids::InstanceId,
     management::{ChangeKind, ChangeSort, Changes, DeploymentPresence, DryRun, PlannedChange},
-    telemetry::Chain,
 };
+use odb_platform::http::StatusCode;
+use on_demand_broker::telemetry::Chain;
 use serde_json::{Value, json};
 
 use super::members::Member;

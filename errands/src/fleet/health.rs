@@ -1,10 +1,10 @@
 //! Whether an instance runs.
 
-use on_demand_broker::{
+use odb_api_types::{
     ids::InstanceId,
     management::{Health as Told, InstanceHealth},
-    telemetry::Chain,
 };
+use on_demand_broker::telemetry::Chain;
 
 use super::engine::Health;
 use crate::broker_api::BrokerApi;

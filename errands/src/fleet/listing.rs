@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, bail};
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 
 use super::{members::Member, pass::say_listed, resumption::RunUnderWay, run::FleetRun};
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use on_demand_broker::{
+use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::InventoryEntry,
 };

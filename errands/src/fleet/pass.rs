@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 use tokio_util::sync::CancellationToken;
 
 use super::{

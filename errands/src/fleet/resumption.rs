@@ -1,16 +1,16 @@
 //! Runs that are continued: what an interrupted one has done is left alone, what it has begun is watched.
 
 use jiff::Timestamp;
-use odb_platform::http::StatusCode;
-use on_demand_broker::{
+use odb_api_types::{
     code::Code,
     ids::InstanceId,
     kind::OperationKind,
     management::{
         BeginRun, EndRun, InventoryEntry, LatestRun, OperationState, Run, RunKind, RunOutcome,
     },
-    telemetry::Chain,
 };
+use odb_platform::http::StatusCode;
+use on_demand_broker::telemetry::Chain;
 
 use super::engine::Standing;
 use crate::{

@@ -8,14 +8,16 @@ use std::{
 };
 
 use anyhow::{anyhow, bail};
+use odb_api_types::{
+    ids::InstanceId,
+    management::{PlatformOperationState, RunOutcome},
+};
 use odb_platform::{
     cloud_controller::CloudController,
     http::{Call, Deadline},
 };
 use on_demand_broker::{
     config::errands::{Fleet as FleetFile, RunSettings},
-    ids::InstanceId,
-    management::{PlatformOperationState, RunOutcome},
     telemetry::Chain,
 };
 use tokio::time::sleep;

@@ -5,12 +5,12 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use odb_platform::http::StatusCode;
-use on_demand_broker::{
+use odb_api_types::{
     ids::InstanceId,
     management::{InventoryOperation, OperationState as RememberedState, OperationStatus},
-    telemetry::Chain,
 };
+use odb_platform::http::StatusCode;
+use on_demand_broker::telemetry::Chain;
 
 use super::{
     current::{Current, Knowledge, LookUp},

@@ -10,11 +10,11 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use on_demand_broker::{
-    config::errands::BrokerOnly,
+use odb_api_types::{
     ids::InstanceId,
     management::{OperationState, OperationStatus, StageState},
 };
+use on_demand_broker::config::errands::BrokerOnly;
 use tokio::time::sleep;
 
 use crate::{
@@ -203,7 +203,7 @@ fn is_same(told: &OperationStatus, first: &OperationStatus) -> bool {
 
 fn deletes(told: &OperationStatus) -> bool {
     told.kind
-        .is_some_and(on_demand_broker::kind::OperationKind::deletes)
+        .is_some_and(odb_api_types::kind::OperationKind::deletes)
 }
 
 fn instance_id(text: &str) -> Result<InstanceId, String> {

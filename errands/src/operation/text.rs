@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use on_demand_broker::management::{OperationState, OperationStatus, StageState, StepStatus};
+use odb_api_types::management::{OperationState, OperationStatus, StageState, StepStatus};
 
 use crate::talk::harmless;
 

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use anyhow::bail;
-use on_demand_broker::{
+use odb_api_types::{
     code::Code,
     ids::InstanceId,
     management::{OrphanDeployment, OrphanReason, Owner},
-    telemetry::Chain,
 };
+use on_demand_broker::telemetry::Chain;
 use serde::Serialize;
 use tokio::time::sleep;
 

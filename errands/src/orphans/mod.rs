@@ -15,9 +15,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use on_demand_broker::{
-    config::errands::BrokerOnly, ids::InstanceId, management::OrphanDeployment,
-};
+use odb_api_types::{ids::InstanceId, management::OrphanDeployment};
+use on_demand_broker::config::errands::BrokerOnly;
 use serde::Serialize;
 
 use crate::{

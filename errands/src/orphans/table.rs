@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use on_demand_broker::management::{
+use odb_api_types::management::{
     OperationState, OrphanDeployment, OrphanOperation, OrphanReason, Owner,
 };
 
@@ -105,7 +105,7 @@ fn age(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use on_demand_broker::kind::OperationKind;
+    use odb_api_types::kind::OperationKind;
 
     use super::*;
 

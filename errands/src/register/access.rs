@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use odb_api_types::ids::OfferingId;
 use odb_platform::cloud_controller::{
     CfBroker, CloudController, CloudControllerError, OfferedPlan, OrganizationGuid, PlanVisibility,
     WantedVisibility,
 };
-use on_demand_broker::{
-    config::errands::{PlanAccess, RegisteredPlan},
-    ids::OfferingId,
-};
+use on_demand_broker::config::errands::{PlanAccess, RegisteredPlan};
 
 use super::{RegisterError, question};
 use crate::Talk;

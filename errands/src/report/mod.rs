@@ -17,7 +17,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

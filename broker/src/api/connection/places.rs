@@ -6,8 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use odb_api_types::code::Code;
+
 use super::Client;
-use crate::code::Code;
 
 /// How often the log says that connections are turned away.
 const TOLD: Duration = Duration::from_secs(30);

@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Bytes, Data, Path},
 };
+use odb_api_types::{code::Code, kind::OperationKind};
 use serde::Deserialize;
 
 use crate::{
@@ -14,9 +15,7 @@ use crate::{
         incoming::{self, WithContext},
         refusal::Refusal,
     },
-    code::Code,
     complaint::Asked,
-    kind::OperationKind,
     operations::{DryRunError, DryRunRequest},
 };
 

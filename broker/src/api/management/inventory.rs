@@ -7,6 +7,7 @@ use actix_web::{
     http::StatusCode,
     web::{Data, Path},
 };
+use odb_api_types::code::Code;
 
 use crate::{
     api::{
@@ -14,7 +15,6 @@ use crate::{
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
-    code::Code,
     operations::{Cut, InventoryError, InventoryFilter},
 };
 

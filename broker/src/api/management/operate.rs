@@ -8,6 +8,7 @@ use actix_web::{
     http::StatusCode,
     web::{Bytes, Data, Path},
 };
+use odb_api_types::{code::Code, kind::OperationKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -19,10 +20,8 @@ use crate::{
         refusal::Refusal,
     },
     bosh::{Fault, Upgraded},
-    code::Code,
     complaint::Asked,
     instance_clients::ClientFault,
-    kind::OperationKind,
     offering::CatalogFault,
     operations::{RecreateError, RecreateRequest, UpgradeError, UpgradeRequest},
 };

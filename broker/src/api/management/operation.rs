@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Data, Path},
 };
+use odb_api_types::code::Code;
 use serde_json::json;
 
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
         refusal::Refusal,
     },
     bosh::{CancelFault, Cancelled},
-    code::Code,
     operations::CancelError,
 };
 

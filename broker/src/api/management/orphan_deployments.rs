@@ -2,12 +2,11 @@
 //! are not listed.
 
 use actix_web::{HttpResponse, http::StatusCode, web::Data};
+use odb_api_types::{code::Code, management::ListedOrphan};
 
 use crate::{
     api::{AppState, incoming::WithContext, refusal::Refusal},
     bosh::deployment,
-    code::Code,
-    management::ListedOrphan,
     operations::{Cut, Detail, OrphansError},
 };
 

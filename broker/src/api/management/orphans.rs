@@ -6,6 +6,11 @@ use actix_web::{
     web::{Data, Path},
 };
 use jiff::Timestamp;
+use odb_api_types::{
+    code::Code,
+    kind::OperationKind,
+    management::{OrphanDeployment, OrphanOperation},
+};
 use serde_json::value::RawValue;
 
 use crate::{
@@ -16,10 +21,7 @@ use crate::{
         refusal::Refusal,
     },
     bosh::{self, Fault, Insistence},
-    code::Code,
     complaint::Asked,
-    kind::OperationKind,
-    management::{OrphanDeployment, OrphanOperation},
     operations::{
         DeleteOrphanError, Deprovisioned, Detail, Orphan, OrphanDeletion, OrphansError,
         UnknownOffering, Unmarked,

@@ -5,6 +5,10 @@ use actix_web::{
     http::StatusCode,
     web::{Bytes, Data, Path},
 };
+use odb_api_types::{
+    code::Code,
+    management::{BeginRun, EndRun, RunKind},
+};
 use serde::{Deserialize, de::DeserializeOwned, de::IntoDeserializer, de::value};
 
 use crate::{
@@ -14,8 +18,6 @@ use crate::{
         refusal::Refusal,
     },
     bosh::RunFault,
-    code::Code,
-    management::{BeginRun, EndRun, RunKind},
     operations::Cut,
 };
 

@@ -3,6 +3,7 @@
 
 use actix_web::{HttpResponse, http::StatusCode, web::Data};
 use futures_util::{StreamExt, TryStreamExt, stream};
+use odb_api_types::{code::Code, management::ListedInstance};
 
 use super::streamed::{self, Frame};
 use crate::{
@@ -11,8 +12,6 @@ use crate::{
         incoming::{Parameters, WithContext},
         refusal::Refusal,
     },
-    code::Code,
-    management::ListedInstance,
     operations::{EntryStream, InstanceEntry, Operations, RequestContext, SourceError},
 };
 

@@ -2,10 +2,10 @@
 //! cannot be told.
 
 use actix_web::{HttpResponse, http::StatusCode, web::Data};
+use odb_api_types::code::Code;
 
 use crate::{
     api::{AppState, incoming::WithContext, refusal::Refusal},
-    code::Code,
     operations::{Cut, ServiceMetricsError},
 };
 

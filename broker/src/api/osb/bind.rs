@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Bytes, Data, Path},
 };
+use odb_api_types::code::Code;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -16,7 +17,6 @@ use crate::{
         incoming::{self, WithContext},
         refusal::Refusal,
     },
-    code::Code,
     complaint::Asked,
     operations::{BindError, BindRequest, BindResource, Bound, Unkeepable},
 };

@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Data, Path},
 };
+use odb_api_types::{code::Code, kind::OperationKind};
 
 use super::provision::accepted;
 use crate::{
@@ -15,9 +16,7 @@ use crate::{
         refusal::Refusal,
     },
     bosh::Insistence,
-    code::Code,
     complaint::Asked,
-    kind::OperationKind,
     operations::{DeprovisionError, DeprovisionRequest, Deprovisioned},
 };
 

@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Data, Path},
 };
+use odb_api_types::code::Code;
 
 use super::not_offered::not_offered;
 use crate::{
@@ -14,7 +15,6 @@ use crate::{
         incoming::{self, WithContext},
         refusal::Refusal,
     },
-    code::Code,
     operations::{FetchBindingError, FetchBindingRequest},
 };
 

@@ -7,6 +7,7 @@ use actix_web::{
     http::{StatusCode, header},
     web::{Data, Path},
 };
+use odb_api_types::{code::Code, kind::OperationKind};
 use serde::Serialize;
 
 use crate::{
@@ -17,8 +18,6 @@ use crate::{
         refusal::Refusal,
     },
     bosh::{Condition, Outcome, Standing},
-    code::Code,
-    kind::OperationKind,
     operations::LastOperationRequest,
 };
 

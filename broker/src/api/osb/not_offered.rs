@@ -1,8 +1,9 @@
 //! The answer of routes that the catalog does not announce.
 
 use actix_web::{HttpResponse, http::StatusCode};
+use odb_api_types::code::Code;
 
-use crate::{api::refusal::Refusal, code::Code};
+use crate::api::refusal::Refusal;
 
 pub(super) fn not_offered(what: &str) -> Refusal {
     Refusal::new(

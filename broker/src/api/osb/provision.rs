@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Bytes, Data, Path},
 };
+use odb_api_types::{code::Code, ids::InstanceId, kind::OperationKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -16,11 +17,8 @@ use crate::{
         refusal::Refusal,
     },
     bosh::Started,
-    code::Code,
     complaint::Asked,
     config::OrganizationAndSpace,
-    ids::InstanceId,
-    kind::OperationKind,
     operations::{ProvisionError, ProvisionRequest, Provisioned},
 };
 

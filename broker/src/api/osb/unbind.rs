@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Data, Path},
 };
+use odb_api_types::code::Code;
 
 use crate::{
     api::{
@@ -14,7 +15,6 @@ use crate::{
         refusal::Refusal,
     },
     bosh::Fault,
-    code::Code,
     complaint::Asked,
     operations::{UnbindError, UnbindRequest},
 };

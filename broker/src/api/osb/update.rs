@@ -5,6 +5,7 @@ use actix_web::{
     http::StatusCode,
     web::{Bytes, Data, Path},
 };
+use odb_api_types::{code::Code, kind::OperationKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -16,9 +17,7 @@ use crate::{
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
-    code::Code,
     complaint::Asked,
-    kind::OperationKind,
     offering::UpdateRefused,
     operations::{PreviousValues, UpdateError, UpdateRequest, Updated},
 };

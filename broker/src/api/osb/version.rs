@@ -7,8 +7,9 @@ use actix_web::{
     http::{StatusCode, header::HeaderMap},
     middleware::Next,
 };
+use odb_api_types::code::Code;
 
-use crate::{api::refusal::Refusal, code::Code};
+use crate::api::refusal::Refusal;
 
 /// Any 2.x will do: minor versions only add.
 pub(super) async fn require(

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use odb_api_types::code::Code;
 use odb_platform::{
     director::{Cancellation, DirectorError, TaskId, TaskState},
     http::StatusCode,
@@ -10,7 +11,7 @@ use odb_platform::{
 use tokio::time::Instant;
 
 use super::{Driver, obstacle::Obstacle};
-use crate::{bosh::operation::Plea, code::Code, config::Timings, telemetry::Chain};
+use crate::{bosh::operation::Plea, config::Timings, telemetry::Chain};
 
 /// When the Director is asked again to cancel a task: it may say yes and forget it. The pauses grow.
 pub(super) struct Repeats {

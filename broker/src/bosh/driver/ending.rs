@@ -1,6 +1,7 @@
 //! What is left to do when all tasks have ended, or none has ever begun.
 
 use jiff::Timestamp;
+use odb_api_types::{code::Code, kind::OperationKind};
 use odb_platform::{
     director::{ConfigType, Deployment, DirectorError},
     http::Call,
@@ -17,10 +18,8 @@ use crate::{
         marker::ClientRole,
         operation::SnapshotState,
     },
-    code::Code,
     config::BoshConfigs,
     instance_clients::{ClientFault, Making},
-    kind::OperationKind,
     telemetry::{
         Chain,
         metrics::{FollowedOperation, OperationOutcome},

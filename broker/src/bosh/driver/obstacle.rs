@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use odb_api_types::{code::Code, kind::OperationKind, management::StageState};
 use odb_platform::director::{DirectorError, Event, TaskId};
 
 use super::Driver;
@@ -12,10 +13,7 @@ use crate::{
         insistence::{Passing, Pauses},
         narrative,
     },
-    code::Code,
     complaint::{Asked, Complaint, Told},
-    kind::OperationKind,
-    management::StageState,
     telemetry::{
         Chain,
         metrics::{FollowedOperation, OperationOutcome},

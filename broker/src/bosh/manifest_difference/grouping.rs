@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use odb_adapter_sdk::yaml;
+use odb_api_types::management::{ChangeKind, ChangeSort, Changes, PlannedChange};
 use serde_json::Value;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     comparison::{Change, Difference, compare},
     path::{Path, Segment, Shown},
 };
-use crate::management::{ChangeKind, ChangeSort, Changes, PlannedChange};
 
 /// All differences between two manifests, `update` blocks included.
 pub(in crate::bosh) fn grouped(manifests: &Manifests) -> Changes {

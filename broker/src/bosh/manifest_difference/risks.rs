@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use odb_api_types::management::Risks;
 use serde_json::Value;
 
 use super::{Manifests, comparison::by_name};
-use crate::management::Risks;
 
 /// What of a group makes its VMs new when it changes.
 const MAKES_VMS: [&str; 7] = [

@@ -1,5 +1,6 @@
 //! Writing, putting back, pruning, removing.
 
+use odb_api_types::{code::Code, ids::InstanceId};
 use odb_platform::{
     credhub::{CredHub, CredHubError, CredentialId, CredentialName, Removed},
     director::{Config, Director},
@@ -9,9 +10,7 @@ use odb_platform::{
 use super::{FormerSecret, InstanceSecrets, NewSecret, reference::used_in};
 use crate::{
     bosh::{Fault, LeftoversFault, deployment},
-    code::Code,
     credhub_names::is_exactly_below,
-    ids::InstanceId,
     telemetry::Chain,
 };
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use odb_adapter_sdk::protocol::ManifestText;
+use odb_api_types::ids::InstanceId;
 use odb_platform::{
     credhub::{CredentialId, CredentialName, CredentialValue, InvalidCredentialName, SecretJson},
     http::Call,
@@ -14,7 +15,7 @@ use super::{
     InstanceSecrets,
     reference::{Reference, used_in},
 };
-use crate::{bosh::Fault, ids::InstanceId};
+use crate::bosh::Fault;
 
 /// A secret that is to be written.
 #[derive(Debug)]

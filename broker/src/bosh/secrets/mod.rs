@@ -16,6 +16,10 @@ mod reference;
 mod resolution;
 
 use odb_adapter_sdk::protocol::{ManifestText, Secrets};
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, OfferingId},
+};
 use odb_platform::{
     credhub::{CredHub, CredentialName, InvalidCredentialName},
     director::DeploymentName,
@@ -23,12 +27,7 @@ use odb_platform::{
 };
 
 use super::{Instances, Neighbours, deployment};
-use crate::{
-    code::Code,
-    credhub_names::capitals,
-    ids::{InstanceId, OfferingId},
-    telemetry::Chain,
-};
+use crate::{credhub_names::capitals, telemetry::Chain};
 
 pub(super) use managed::NewSecret;
 pub use managed::{FormerSecret, SecretFault};

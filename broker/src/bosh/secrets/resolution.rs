@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
 use odb_adapter_sdk::protocol::Secrets;
+use odb_api_types::code::Code;
 use odb_platform::{
     credhub::{CredHub, CredHubError, Credential, CredentialId, CredentialName, CredentialValue},
     director::{DeploymentName, Director, DirectorError, Variable},
@@ -11,7 +12,7 @@ use odb_platform::{
 };
 
 use super::{InstanceSecrets, reference::Reference};
-use crate::{code::Code, telemetry::Chain};
+use crate::telemetry::Chain;
 
 /// So many references are named in one line of the log.
 const MOST_TOLD: usize = 16;

@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
+use odb_api_types::ids::OfferingId;
 use secrecy::SecretString;
 
 use super::{CloudFoundryAccess, LoadError, LoadedFile, load, shared};
-use crate::{
-    config::{
-        Address, address,
-        keys::errands::{DEREGISTER_BROKER, REGISTER_BROKER},
-        section::Section,
-    },
-    ids::OfferingId,
+use crate::config::{
+    Address, address,
+    keys::errands::{DEREGISTER_BROKER, REGISTER_BROKER},
+    section::Section,
 };
 
 /// The configuration of `register-broker`.

@@ -14,11 +14,11 @@ use std::{
     time::Duration,
 };
 
+use odb_api_types::ids::{InstanceId, PlanId};
 use tokio::time::Instant;
 
 use crate::{
     bosh::{Presence, PresenceKind},
-    ids::{InstanceId, PlanId},
     offering::{Total, Usage},
     operations::instance_source::{InstanceRecord, RecordStanding},
 };

@@ -11,15 +11,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, PlanId},
+};
 use odb_platform::http::Call;
 use tokio::time::Instant;
 
 use super::{InstanceSource, RequestContext, SourceError};
 use crate::{
     bosh::{Fault, Instances},
-    code::Code,
     config::{Offering, Timings},
-    ids::{InstanceId, PlanId},
     offering::{QuotaExceeded, Total, check_quotas, totals_needed},
 };
 use ledger::{Here, Ledger, Listing, Totals, is_doubtful};

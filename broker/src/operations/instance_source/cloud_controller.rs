@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::{
     cloud_controller::{
         CloudController, CloudControllerError, InstanceQuery, OrganizationGuid, PlaceNames,
@@ -23,7 +24,6 @@ use super::{
 };
 use crate::{
     config::{Offering, Timings},
-    ids::{InstanceId, PlanId},
     offering::Total,
 };
 

@@ -7,7 +7,7 @@ use odb_platform::{
     service_instances_api::ListedInstance,
 };
 
-use crate::ids::{InstanceId, PlanId};
+use odb_api_types::ids::{InstanceId, PlanId};
 
 /// A service instance as its source knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

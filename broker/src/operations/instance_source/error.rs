@@ -1,12 +1,12 @@
 //! Why a source did not tell.
 
+use odb_api_types::code::Code;
 use odb_platform::{
     cloud_controller::{CloudControllerError, SEES_ALL},
     service_instances_api::ServiceInstancesApiError,
 };
 
 use super::FilterError;
-use crate::code::Code;
 
 /// A source did not tell.
 #[derive(Debug, thiserror::Error)]

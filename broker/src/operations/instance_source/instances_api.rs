@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::{
     http::Call,
     service_instances_api::{ServiceInstancesApi, ServiceInstancesApiError},
 };
 
 use super::{EntryStream, InstanceEntry, Selection, SourceError};
-use crate::ids::{InstanceId, PlanId};
 
 pub(super) fn entries(api: &ServiceInstancesApi, call: &Call, selection: Selection) -> EntryStream {
     let (api, call) = (api.clone(), call.clone());

@@ -24,16 +24,14 @@ use futures_util::{
     StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
+use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::{
     cloud_controller::{OrganizationGuid, PlaceNames},
     http::Call,
     service_instances_api::ServiceInstancesApi,
 };
 
-use crate::{
-    ids::{InstanceId, PlanId},
-    offering::Total,
-};
+use crate::offering::Total;
 
 pub use cloud_controller::CloudControllerSource;
 pub use entry::{InstanceEntry, InstanceRecord, RecordStanding};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use odb_platform::cloud_controller::{OrganizationGuid, PlaceNames, SpaceGuid};
 
-use crate::ids::PlanId;
+use odb_api_types::ids::PlanId;
 
 /// The parameters that the Cloud Controller's instances are chosen by: names of an organization and of a space in it.
 const PLACE: [&str; 2] = ["cf_org", "cf_space"];

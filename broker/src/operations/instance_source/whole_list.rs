@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use odb_api_types::ids::InstanceId;
 use odb_platform::http::Call;
 
 use super::{InstanceSource, SourceError, instances_api};
-use crate::ids::InstanceId;
 
 /// Whether a source knows an offering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,6 +18,10 @@ mod record;
 
 use futures_util::future::BoxFuture;
 use odb_adapter_sdk::protocol::Binding;
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, OfferingId},
+};
 use odb_platform::{
     credhub::{
         CredHub, CredHubError, CredentialName, CredentialValue, PermittedOperation, Removed,
@@ -26,12 +30,7 @@ use odb_platform::{
     http::{Call, StatusCode},
 };
 
-use crate::{
-    bosh::KeptBindings,
-    code::Code,
-    ids::{InstanceId, OfferingId},
-    telemetry::Chain,
-};
+use crate::{bosh::KeptBindings, telemetry::Chain};
 
 pub use names::UnstorableIds;
 pub use reader::NoReader;

@@ -1,11 +1,9 @@
 //! Under which names the runtime CredHub keeps what belongs to a binding.
 
+use odb_api_types::ids::{BindingId, InstanceId, OfferingId};
 use odb_platform::credhub::CredentialName;
 
-use crate::{
-    credhub_names::{capitals, is_exactly_below},
-    ids::{BindingId, InstanceId, OfferingId},
-};
+use crate::credhub_names::{capitals, is_exactly_below};
 
 /// A permission is for a path, which may be shorter than a name (`spec/contracts/platform-apis.md` §2.4).
 const LONGEST_PATH: usize = 255;

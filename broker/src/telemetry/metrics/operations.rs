@@ -7,10 +7,10 @@ use std::{
 };
 
 use jiff::Timestamp;
+use odb_api_types::kind::OperationKind;
 use prometheus::{HistogramVec, IntCounterVec, IntGauge, IntGaugeVec};
 
 use super::Maker;
-use crate::kind::OperationKind;
 
 /// Operations take minutes: one under ten seconds did nothing, one over two hours is stuck.
 const OPERATIONS: &[f64] = &[

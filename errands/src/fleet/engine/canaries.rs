@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 
 /// What the operator asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

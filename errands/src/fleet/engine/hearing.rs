@@ -1,6 +1,6 @@
 //! What becomes of an instance when something is heard of it.
 
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 
 use super::{
     Command, Engine, Moment, Notice, Place, PollAnswer, State, TriggerAnswer, trouble::Trouble,

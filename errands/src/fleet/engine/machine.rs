@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 
 use super::{
     Account, Canaries, Command, Event, Moment, Notice, Place, Settings, Start, State, Verdict,

@@ -1,6 +1,6 @@
 //! What the engine hears, and what it wants done.
 
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 
 use super::{Notice, Standing, State};
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use on_demand_broker::ids::InstanceId;
+use odb_api_types::ids::InstanceId;
 
 use super::{Account, TriggerAnswer};
 

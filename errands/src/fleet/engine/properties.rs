@@ -206,7 +206,7 @@ impl Unseen {
 
 fn run(world: &World) -> Seen {
     let mut fates = world.fates.clone();
-    let ids: Vec<on_demand_broker::ids::InstanceId> = (0..fates.len())
+    let ids: Vec<odb_api_types::ids::InstanceId> = (0..fates.len())
         .map(|place| format!("i{place}").try_into().unwrap())
         .collect();
     let selection = CanarySelection {

@@ -22,11 +22,11 @@ fn settings(max_in_flight: usize) -> Settings {
     }
 }
 
-fn id(place: usize) -> on_demand_broker::ids::InstanceId {
+fn id(place: usize) -> odb_api_types::ids::InstanceId {
     format!("i{place}").try_into().unwrap()
 }
 
-fn ids(count: usize) -> Vec<on_demand_broker::ids::InstanceId> {
+fn ids(count: usize) -> Vec<odb_api_types::ids::InstanceId> {
     (0..count).map(id).collect()
 }
 

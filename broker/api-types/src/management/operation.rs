@@ -3,7 +3,6 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use odb_platform::director::TaskId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -50,7 +49,7 @@ pub struct StageStatus {
     pub state: StageState,
     /// The Director's task that does it, or did; the latest, where it took several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
+    pub task: Option<u64>,
     /// What the task has told of its steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepStatus>,

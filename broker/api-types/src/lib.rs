@@ -1,0 +1,13 @@
+//! What the broker and its clients share: the JSON of the management API, ids, operation kinds and error codes. No I/O.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`management`] | requests and responses of the management API |
+//! | [`ids`] | ids of instances, bindings, offerings, plans and requests |
+//! | [`kind`] | the kinds of operations |
+//! | [`code`] | the error codes |
+
+pub mod code;
+pub mod ids;
+pub mod kind;
+pub mod management;
