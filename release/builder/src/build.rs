@@ -51,6 +51,17 @@ pub enum Origin {
     NotVersioned,
 }
 
+/// A tarball that has been made.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The name of the release.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
 /// Why there is no tarball.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
@@ -84,10 +95,10 @@ pub enum BuildError {
     },
 }
 
-/// Makes a tarball of a release folder (`config/final.yml`, `jobs`, `packages`, `src`, `LICENSE`), and tells its path. The
-/// same folder makes the same bytes. `output` is the tarball's path, or a folder for it. Nothing is left of a tarball that
+/// Makes a tarball of a release folder (`config/final.yml`, `jobs`, `packages`, `src`, `LICENSE`). The same folder makes
+/// the same bytes. `output` is the tarball's path, or a folder for it. Nothing is left of a tarball that
 /// fails.
-pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<PathBuf, BuildError> {
+pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<Built, BuildError> {
     let ReleaseFolder {
         name,
         jobs,
@@ -134,7 +145,11 @@ pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<Pat
         output.to_owned()
     };
     write_release(&release, &output)?;
-    Ok(output)
+    Ok(Built {
+        path: output,
+        name: manifest.name,
+        version: manifest.version,
+    })
 }
 
 impl Origin {

@@ -109,11 +109,6 @@ impl Contents {
             .map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// The file of that path.
-    pub fn get(&self, name: &str) -> Option<&Entry> {
-        self.files.get(name)
-    }
-
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -166,7 +161,7 @@ impl Mode {
 }
 
 /// A relative path that stays where it begins, as text.
-pub fn name_in_archive(path: &Path) -> Option<String> {
+fn name_in_archive(path: &Path) -> Option<String> {
     let mut parts = Vec::new();
     for component in path.components() {
         match component {

@@ -32,7 +32,7 @@ type Elf<'data> = ElfFile64<'data, LittleEndian>;
 
 /// What an executable needs.
 #[derive(Clone, Debug, Default)]
-pub struct Requirements {
+struct Requirements {
     libraries: BTreeSet<String>,
     symbols: BTreeSet<(String, String)>,
     stripped: bool,
@@ -73,11 +73,6 @@ impl fmt::Display for GlibcVersion {
     }
 }
 
-/// Whether these are the bytes of an ELF file.
-pub fn is_elf(bytes: &[u8]) -> bool {
-    bytes.starts_with(&elf::ELFMAG)
-}
-
 /// What of an executable's requirements a stemcell does not meet, and whether it is stripped.
 pub fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableFault> {
     match Requirements::of(bytes) {
@@ -89,7 +84,7 @@ pub fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableFault> {
 impl Requirements {
     /// Reads them. Symbols that are weak do not count: where there are none the loader puts nothing in their place, and the
     /// program asks first.
-    pub fn of(bytes: &[u8]) -> Result<Self, object::Error> {
+    fn of(bytes: &[u8]) -> Result<Self, object::Error> {
         let file = Elf::parse(bytes)?;
         let mut requirements = Self {
             stripped: !file
@@ -171,15 +166,6 @@ impl Requirements {
         let unstripped = (!self.stripped).then_some(ExecutableFault::NotStripped);
         newer.chain(missing).chain(unstripped).collect()
     }
-
-    /// The newest version of glibc among its symbols, as `2.34`.
-    pub fn newest_glibc(&self) -> Option<String> {
-        self.symbols
-            .iter()
-            .filter_map(|(_, version)| glibc_version(version))
-            .max()
-            .map(|version| version.to_string())
-    }
 }
 
 /// Versions of other libraries than glibc are those of `libgcc_s`, the newest of which is older than jammy.
@@ -234,7 +220,6 @@ mod tests {
             requirements.libraries.contains("libc.so.6"),
             "{requirements:?}"
         );
-        assert!(requirements.newest_glibc().is_some(), "{requirements:?}");
         assert_eq!(requirements.unmet(), [ExecutableFault::NotStripped]);
         Ok(())
     }

@@ -1,24 +1,22 @@
-//! Builds the BOSH release of the on-demand broker, and reads releases back.
+//! Builds the BOSH release of the on-demand broker.
 //!
-//! Three steps, each of use by itself:
+//! Two steps, each of use by itself:
 //!
 //! 1. [`stage`] lays a release folder out of this project: jobs, packages with what they hold, licence. It is one as the
 //!    `bosh` command line knows it.
 //! 2. [`build`] makes a release tarball of a release folder.
-//! 3. [`inspect`] reads a release tarball back as a Director does, and names every fault.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | `version` | what a version of a release may look like |
 //! | `digest`, `fingerprint` | what names bytes, and what names a job or package by its content |
 //! | `contents` | the files of a job or package |
-//! | `archive` | gzipped tar archives, written the same each time and read with distrust |
+//! | `archive` | gzipped tar archives, written the same each time |
 //! | `specification` | the `spec` of a job and of a package |
 //! | `release_folder` | a release folder, read |
 //! | `release_manifest` | `release.MF` |
 //! | [`stage`] | from the project to a release folder |
 //! | [`build`] | from a release folder to a tarball |
-//! | [`inspect`] | from a tarball to faults |
 //! | `executable` | what an executable needs of the machine that it will run on |
 
 pub mod archive;
@@ -27,7 +25,6 @@ pub mod contents;
 pub mod digest;
 pub mod executable;
 pub mod fingerprint;
-pub mod inspect;
 pub mod release_folder;
 pub mod release_manifest;
 pub mod specification;

@@ -1,21 +1,22 @@
-//! Builds the BOSH release of the on-demand broker, and reads releases back.
+//! Builds the BOSH release of the on-demand broker.
 
 use std::{
+    fs,
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
 };
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use odb_release::{
     build::{BuildOptions, Origin, VersionChoice, build},
-    inspect::inspect,
+    digest::Digest,
     stage::{Kind, stage},
     version::ReleaseVersion,
 };
 
-/// Builds the BOSH release of the on-demand broker, and reads releases back.
+/// Builds the BOSH release of the on-demand broker.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct CommandLine {
@@ -29,8 +30,6 @@ enum Command {
     Stage(StageArguments),
     /// Makes a tarball of a release folder
     Build(BuildArguments),
-    /// Reads a tarball back as a Director does, and names every fault; ends with 1 if there is one
-    Inspect(InspectArguments),
 }
 
 #[derive(Debug, Args)]
@@ -67,34 +66,15 @@ struct BuildArguments {
     /// There were changes that the commit does not have
     #[arg(long, requires = "commit")]
     uncommitted_changes: bool,
-    /// The tarball to write, or a folder for `NAME-VERSION.tgz`; its path is printed
+    /// The tarball to write, or a folder for `NAME-VERSION.tgz`; what it is called, its digest and its path are printed
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
-}
-
-#[derive(Debug, Args)]
-struct InspectArguments {
-    /// The tarball
-    #[arg(value_name = "FILE")]
-    tarball: PathBuf,
-    /// How to print what is found
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For programs
-    Json,
 }
 
 fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Stage(arguments) => run_stage(arguments),
         Command::Build(arguments) => run_build(arguments),
-        Command::Inspect(arguments) => run_inspect(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         // Where there is no stderr there is nobody to tell.
@@ -131,23 +111,12 @@ fn run_build(arguments: BuildArguments) -> anyhow::Result<ExitCode> {
         None => Origin::NotVersioned,
     };
     let options = BuildOptions { version, origin };
-    let tarball = build(&arguments.release, &options, &arguments.output)?;
-    writeln!(io::stdout(), "{}", tarball.display())?;
+    let built = build(&arguments.release, &options, &arguments.output)?;
+    let path = built.path.display();
+    let unreadable = || format!("`{path}` cannot be read");
+    let size = fs::metadata(&built.path).with_context(unreadable)?.len();
+    let digest = Digest::of_file(&built.path).with_context(unreadable)?;
+    let name = format_args!("{}/{}", built.name, built.version);
+    writeln!(io::stdout(), "{name}\n{size} bytes, {digest}\n{path}")?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn run_inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
-    let inspection = inspect(&arguments.tarball)?;
-    let text = match arguments.format {
-        Format::Table => inspection.to_string(),
-        Format::Json => {
-            serde_json::to_string_pretty(&inspection).context("what was found cannot be printed")?
-        }
-    };
-    writeln!(io::stdout(), "{text}")?;
-    Ok(if inspection.faults.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
 }

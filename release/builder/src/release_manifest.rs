@@ -3,12 +3,12 @@
 //! Members as `bosh create-release` writes them (`release/manifest/release.go` in its sources) and a Director reads them
 //! (`update_release.rb`). The digest is called `sha1` whatever its algorithm is.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{digest::Digest, version::ReleaseVersion};
 
 /// The list of what a release holds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ReleaseManifest {
     /// The name of the release.
     pub name: String,
@@ -28,18 +28,17 @@ pub struct ReleaseManifest {
 }
 
 /// A job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct JobEntry {
     /// Name, version, fingerprint and digest.
     #[serde(flatten)]
     pub resource: ResourceEntry,
-    /// The packages that come to each VM with it; absent in releases of older builders.
-    #[serde(default)]
+    /// The packages that come to each VM with it.
     pub packages: Vec<String>,
 }
 
 /// What jobs and packages have in common.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ResourceEntry {
     /// Its name.
     pub name: String,
@@ -52,18 +51,17 @@ pub struct ResourceEntry {
 }
 
 /// A package.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PackageEntry {
     /// Name, version, fingerprint and digest, as a job's.
     #[serde(flatten)]
     pub resource: ResourceEntry,
     /// The packages that are there while it is compiled.
-    #[serde(default)]
     pub dependencies: Vec<String>,
 }
 
 /// The licence.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct LicenseEntry {
     /// Its fingerprint.
     pub version: String,
@@ -73,12 +71,9 @@ pub struct LicenseEntry {
     pub sha1: Digest,
 }
 
-/// A manifest that cannot be read or written.
+/// A manifest that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// It is no YAML, or members are missing or of another kind.
-    #[error("`release.MF` cannot be read")]
-    Unreadable(#[source] Box<serde_saphyr::Error>),
     /// It cannot be put into YAML.
     #[error("`release.MF` cannot be written")]
     Unwritable(#[source] Box<serde_saphyr::ser::Error>),
@@ -101,12 +96,6 @@ impl ReleaseManifest {
             packages: Vec::new(),
             license: None,
         }
-    }
-
-    /// Reads a manifest.
-    pub fn from_yaml(text: &str) -> Result<Self, ManifestError> {
-        crate::specification::from_yaml(text)
-            .map_err(|error| ManifestError::Unreadable(Box::new(error)))
     }
 
     /// As YAML, with every text in quotes: a fingerprint may look like a number to a Director.

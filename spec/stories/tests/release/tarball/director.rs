@@ -1,6 +1,11 @@
 //! What is in it, looked at without the program that makes it: by `tar`, `sha256sum`, Ruby's YAML and binutils.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Component, Path},
+    process::Command,
+};
 
 use odb_stories::release;
 use serde_json::Value;
@@ -62,7 +67,12 @@ fn a_director_finds_in_it_what_its_manifest_names() {
     );
 
     for job in JOBS {
-        check_job(&release.path().join("jobs").join(format!("{job}.tgz")), job);
+        let archive = release.path().join("jobs").join(format!("{job}.tgz"));
+        check_job(&archive, job);
+        check_members(&archive);
+    }
+    for package in names(&manifest["packages"]) {
+        check_members(&release.path().join(format!("packages/{package}.tgz")));
     }
     let license = unpacked(&release.path().join("license.tgz"));
     assert!(license.path().join("LICENSE").is_file());
@@ -75,16 +85,41 @@ fn check_job(archive: &Path, name: &str) {
     assert_eq!(job["name"], name);
     assert!(folder.path().join("monit").is_file(), "{name}");
     let templates = job["templates"].as_object().cloned().unwrap_or_default();
-    for template in templates.keys() {
+    for (template, rendered) in &templates {
         let path = folder.path().join("templates").join(template);
         assert!(path.is_file(), "`{}` of `{name}`", path.display());
+        let rendered = Path::new(rendered.as_str().expect("it is a text"));
+        let mut parts = rendered.components();
+        let stays = parts.all(|part| matches!(part, Component::Normal(_)));
+        assert!(stays, "`{}` of `{name}`", rendered.display());
     }
+    let files = succeed(
+        Command::new("find")
+            .args(["templates", "-type", "f"])
+            .current_dir(folder.path()),
+    );
+    assert_eq!(
+        files.lines().count(),
+        templates.len(),
+        "`{name}` has files that nothing names"
+    );
     for package in job["packages"].as_array().into_iter().flatten() {
         assert!(
             ["on-demand-broker", "service-adapters"]
                 .contains(&package.as_str().unwrap_or_default()),
             "{package} of `{name}`"
         );
+    }
+}
+
+/// Files alone, which stay in their folder and have one of the two modes that releases know.
+fn check_members(archive: &Path) {
+    let listed = succeed(Command::new("tar").arg("-tvzf").arg(archive));
+    for line in listed.lines() {
+        let is_file = line.starts_with("-rw-r--r-- ") || line.starts_with("-rwxr-xr-x ");
+        let path = line.split_whitespace().last().unwrap_or_default();
+        let stays = !path.starts_with('/') && !path.split('/').any(|part| part == "..");
+        assert!(is_file && stays, "{line} in {}", archive.display());
     }
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `director` | what is in it, by `tar`, `sha256sum`, Ruby's YAML and binutils |
 //! | `versions` | what it is called, and that it is the same each time |
-//! | `faults` | broken tarballs |
+//! | `faults` | broken release folders |
 //! | `bosh_cli` | beside the `bosh` command line |
 //! | `sources` | the one that is compiled on a VM |
 //! | `readme` | the commands of `release/README.md` |

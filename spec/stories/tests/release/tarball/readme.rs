@@ -23,8 +23,7 @@ async fn the_readme_tells_how_to_make_releases_and_verify_them() {
     let mut reader = Reader::new()
         .of(README)
         .with_word("../my-release", &kept_folder.display().to_string())
-        .with_word("scripts/build-release", &script)
-        .with_word("target/release/odb-release", &program.display().to_string());
+        .with_word("scripts/build-release", &script);
     let mut said = Vec::new();
     for fence in Document::open(README).fences() {
         if fence
@@ -35,11 +34,11 @@ async fn the_readme_tells_how_to_make_releases_and_verify_them() {
             said.push(reader.follow(&fence).await);
         }
     }
-    let [built, named, kept, inspected, listed] = &said[..] else {
+    let [built, named, kept, listed] = &said[..] else {
         panic!("the commands are not found: {said:#?}")
     };
-    for report in [built, named, kept, inspected] {
-        assert!(report.contains("\nno faults\n"), "{report}");
+    for report in [built, named, kept] {
+        assert!(report.contains(" bytes, sha256:"), "{report}");
     }
     assert!(named.contains("on-demand-broker/1.0.0-rc.1\n"), "{named}");
     assert!(listed.contains("name: 'on-demand-broker'"), "{listed}");
@@ -87,7 +86,7 @@ async fn the_guide_tells_how_to_make_the_release_that_its_manifests_ask_for() {
 
     let report = reader.follow(&fence).await;
 
-    assert!(report.contains("\nno faults\n"), "{report}");
+    assert!(report.contains(" bytes, sha256:"), "{report}");
     let variables = Path::new(PROJECT).join("manifests/vars/example.yml");
     let variables = Manifest::read(&variables).expect("it is YAML");
     let version = &variables.document()["on_demand_broker_version"];

@@ -11,7 +11,10 @@ use odb_stories::Binaries;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::system::{run, succeed};
+use super::{
+    director::yaml_by_ruby,
+    system::{succeed, unpacked},
+};
 
 /// The least that has all parts.
 pub(super) fn small_release() -> TempDir {
@@ -71,29 +74,7 @@ pub(super) fn release_program() -> Command {
     Command::new(Binaries::find().path("odb-release"))
 }
 
-/// What came of an inspection.
-pub(super) struct Inspected {
-    pub(super) status: i32,
-    pub(super) report: Value,
-    /// As `PLACE: FAULT`.
-    pub(super) faults: Vec<String>,
-}
-
-pub(super) fn inspect(tarball: &Path) -> Inspected {
-    let output = run(release_program()
-        .arg("inspect")
-        .arg(tarball)
-        .args(["--format", "json"]));
-    let report: Value = serde_json::from_slice(&output.stdout).expect("it answers in JSON");
-    let faults = report["faults"].as_array().into_iter().flatten();
-    Inspected {
-        status: output.status.code().unwrap_or_default(),
-        faults: faults
-            .map(|fault| {
-                [&fault["place"], &fault["fault"]].map(|part| part.as_str().unwrap_or_default())
-            })
-            .map(|parts| parts.join(": "))
-            .collect(),
-        report,
-    }
+/// The list of what the tarball holds, as Ruby reads it.
+pub(super) fn manifest(tarball: &Path) -> Value {
+    yaml_by_ruby(&unpacked(tarball).path().join("release.MF"))
 }

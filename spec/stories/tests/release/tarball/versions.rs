@@ -3,7 +3,7 @@
 use std::{fs, process::Command};
 
 use super::{
-    small::{build, build_command, inspect, release_program, small_release},
+    small::{build, build_command, manifest, release_program, small_release},
     system::{run, succeed, text},
 };
 
@@ -29,9 +29,9 @@ fn the_same_folder_makes_the_same_bytes_and_unchanged_parts_keep_their_names() {
         fs::read(build(other.path(), "1.0.0")).expect("it is there")
     );
 
-    let before = inspect(&first).report;
+    let before = manifest(&first);
     fs::write(other.path().join("src/program/run"), "changed").expect("the folder is our own");
-    let after = inspect(&build(other.path(), "1.0.1")).report;
+    let after = manifest(&build(other.path(), "1.0.1"));
     assert_eq!(before["jobs"], after["jobs"]);
     assert_ne!(
         before["packages"][0]["fingerprint"],
@@ -70,7 +70,7 @@ fn without_a_version_commit_and_content_name_the_release() {
         command.args(arguments);
         command.arg("--output").arg(folder.path().join("x.tgz"));
         succeed(&mut command);
-        let version = &inspect(&folder.path().join("x.tgz")).report["version"];
+        let version = &manifest(&folder.path().join("x.tgz"))["version"];
         version.as_str().expect("it is a text").to_owned()
     };
     // A hash that looks like a number with a leading zero stays as it is.
