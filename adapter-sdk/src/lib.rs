@@ -27,6 +27,7 @@ mod adapter;
 mod error;
 pub mod json;
 pub mod manifest;
+#[cfg(feature = "parameters")]
 pub mod parameters;
 mod precedence;
 pub mod prelude;

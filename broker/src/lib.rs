@@ -8,11 +8,11 @@
 //! | [`bosh`] | how an instance comes to be on a Director |
 //! | [`instance_clients`] | the UAA client that each instance may have of its own |
 //! | [`adapter`] | one supervised child process per call |
-//! | [`config`] | `broker.yml` |
 //! | [`telemetry`] | the log and what must not stand in it |
 //! | [`complaint`], `credhub_names` | what all of them use |
 //!
-//! The JSON of the management API, ids, operation kinds and error codes are a crate of their own, `odb_api_types`.
+//! Shared with the errands: `odb_api_types` (JSON of the management API, ids, operation kinds, error codes), `odb_config` (the
+//! configuration files), `odb_redaction` (masked secrets).
 //!
 //! Arrows point down this list only. [`start_up`] puts the parts together, [`check`] looks at a configuration without
 //! serving, [`doctor`] tries every neighbour without changing anything. [`private_memory`] keeps the process to itself.
@@ -22,7 +22,6 @@ pub mod api;
 pub mod bosh;
 pub mod check;
 pub mod complaint;
-pub mod config;
 mod credhub_names;
 pub mod doctor;
 pub mod instance_clients;
@@ -31,3 +30,5 @@ pub mod operations;
 pub mod private_memory;
 pub mod start_up;
 pub mod telemetry;
+
+pub use odb_config as config;

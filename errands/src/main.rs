@@ -7,7 +7,7 @@ use odb_errand::{
     command_line::CommandLine,
     signals::{Reaction, Signal, Signals},
 };
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},

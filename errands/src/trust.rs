@@ -1,7 +1,7 @@
 //! Whose certificates an errand believes.
 
+use odb_config::Verification;
 use odb_platform::http::{Trust, TrustError};
-use on_demand_broker::config::Verification;
 
 use crate::Talk;
 

@@ -4,8 +4,9 @@ use odb_api_types::ids::{OfferingId, PlanId};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
-use super::{plan_schemas::Schemas, version::PlanVersion};
+use super::plan_schemas::Schemas;
 use crate::config::{InstanceFetching, MaintenanceInfo, Offering, Plan};
+use odb_config::PlanVersion;
 
 /// The catalog has no such thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

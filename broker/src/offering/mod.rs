@@ -3,7 +3,6 @@
 //! | file | decides |
 //! | --- | --- |
 //! | `catalog` | what platforms read |
-//! | `version` | the version of a plan, and whether a platform means it |
 //! | `update` | what an update request means |
 //! | `binding` | what an adapter may answer to a request for credentials |
 //! | `plan_schemas`, `parameter_schema` | whether parameters fit a plan |
@@ -15,10 +14,10 @@ mod parameter_schema;
 mod plan_schemas;
 mod quotas;
 mod update;
-mod version;
 
 pub use binding::{InvalidBinding, Unannounced, check_binding};
 pub use catalog::{CatalogFault, catalog};
+pub use odb_config::{MaintenanceConflict, PlanVersion, check_maintenance_version};
 pub use parameter_schema::{InvalidParameters, ParameterSchema, SchemaFault};
 pub use plan_schemas::{BrokenSchema, ParametersOf, PlanSchemas, Schemas};
 pub use quotas::{QuotaExceeded, Total, Usage, check_quotas, totals_needed};
@@ -26,4 +25,3 @@ pub use update::{
     PlanMovement, RequestedParameters, UpdateMeaning, UpdateQuestion, UpdateRefused,
     meaning_of_update,
 };
-pub use version::{MaintenanceConflict, PlanVersion, check_maintenance_version};

@@ -2,10 +2,7 @@
 
 use odb_api_types::ids::PlanId;
 
-use super::{
-    catalog::CatalogFault,
-    version::{MaintenanceConflict, PlanVersion, check_maintenance_version},
-};
+use super::{MaintenanceConflict, PlanVersion, catalog::CatalogFault, check_maintenance_version};
 use crate::config::Offering;
 
 /// Everything that decides what an update request means.

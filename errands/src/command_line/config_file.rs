@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use on_demand_broker::config::{InvalidConfig, LoadError, errands::LoadedFile};
+use odb_config::{InvalidConfig, LoadError, errands::LoadedFile};
 
 use super::Form;
 use crate::{Surroundings, Talk};

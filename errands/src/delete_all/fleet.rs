@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use odb_config::errands::Deletion;
 use odb_platform::cloud_controller::CloudController;
-use on_demand_broker::config::errands::Deletion;
 use tokio_util::sync::CancellationToken;
 
 use super::{

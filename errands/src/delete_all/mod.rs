@@ -16,7 +16,7 @@ mod selection;
 use std::{path::PathBuf, sync::Mutex};
 
 use clap::Args;
-use on_demand_broker::config::errands::Deletion;
+use odb_config::errands::Deletion;
 
 use crate::{
     ExitStatus, Surroundings, cloud_controller,

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, time::Instant};
 
 use futures_util::{StreamExt, stream};
 use odb_platform::cloud_controller::InstanceGuid;
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 use tokio_util::sync::CancellationToken;
 
 use super::{

@@ -4,11 +4,11 @@ use std::{ffi::OsString, path::Path, time::Duration};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
+use odb_config::errands;
 use odb_platform::{
     cloud_controller::{BrokerGuid, CfBroker, CloudController, CloudControllerError, OfferedPlan},
     http::{Call, Deadline},
 };
-use on_demand_broker::config::errands;
 use tokio::time::sleep;
 
 use crate::{

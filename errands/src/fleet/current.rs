@@ -7,7 +7,7 @@ use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::{Inventory, InventoryEntry},
 };
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 
 use super::members::Member;
 use crate::broker_api::{BrokerApi, BrokerApiError};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use odb_api_types::management::DirectorAbilities;
+use odb_config::errands::DirectorAddress;
 use odb_platform::http::{Call, HttpClient, Limits, Request, Trust, address};
-use on_demand_broker::config::errands::DirectorAddress;
 use serde::Deserialize;
 
 use crate::broker_api::BrokerApi;

@@ -11,7 +11,7 @@ use odb_api_types::{
     management::{ChangeKind, ChangeSort, Changes, DeploymentPresence, DryRun, PlannedChange},
 };
 use odb_platform::http::StatusCode;
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 use serde_json::{Value, json};
 
 use super::members::Member;

@@ -3,7 +3,8 @@
 use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args};
-use on_demand_broker::config::errands::{FailureBudget, RunSettings};
+use odb_config::errands::RunSettings;
+use odb_rollout::FailureBudget;
 
 use crate::{command_line::go_boolean, report::OutputFormat};
 

@@ -4,10 +4,10 @@ use odb_api_types::{
     ids::InstanceId,
     management::{Health as Told, InstanceHealth},
 };
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 
-use super::engine::Health;
 use crate::broker_api::BrokerApi;
+use odb_rollout::Health;
 
 /// Asks for the health of an instance. Who cannot be asked is not known to be healthy.
 pub(super) async fn of(broker: &BrokerApi, id: &InstanceId) -> Health {

@@ -2,7 +2,7 @@
 //! (`spec/contracts/errands.md` §4).
 //!
 //! ```text
-//! errand ─► run ──► pass ─► runner ─► engine        what is to be done next: no I/O
+//! errand ─► run ──► pass ─► runner ─► odb_rollout::Engine   which instance is next: no I/O
 //!              │        │       └────► through_broker, through_platform        the calls
 //!              │        └► progress, talk, report
 //!              └► members, current, resumption, dry_run
@@ -10,7 +10,6 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`engine`] | what is done to which instance next |
 //! | `runner` | carries out what the engine wants |
 //! | `through_broker`, `through_platform` | how operations are asked for and after |
 //! | `pass` | one pass over the instances |
@@ -26,7 +25,6 @@
 mod current;
 mod director_version;
 mod dry_run;
-pub mod engine;
 mod flags;
 mod health;
 mod listing;
@@ -40,7 +38,7 @@ mod through_platform;
 mod wishes;
 
 use clap::Args;
-use on_demand_broker::config::errands::Fleet as FleetFile;
+use odb_config::errands::Fleet as FleetFile;
 
 use crate::{
     ExitStatus, Surroundings,

@@ -5,16 +5,13 @@ use std::collections::{HashMap, HashSet};
 use odb_api_types::ids::InstanceId;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    engine::{Canaries, Engine, Notice, Place, Settings, Standing, Start, State, Verdict},
-    members::Member,
-    runner::{self, Beginning, Observer, Operator},
-};
+use super::{members::Member, runner, runner::Beginning, runner::Observer, runner::Operator};
 use crate::{
     Talk,
     progress::Progress,
     report::{Outcome, Row},
 };
+use odb_rollout::{Canaries, Engine, Notice, Place, Settings, Standing, Start, State, Verdict};
 
 /// One pass over the instances.
 pub(super) struct Pass<'a> {

@@ -10,13 +10,13 @@ use odb_api_types::{
     },
 };
 use odb_platform::http::StatusCode;
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 
-use super::engine::Standing;
 use crate::{
     Talk,
     broker_api::{BrokerApi, BrokerApiError, FleetOperation, OperationData},
 };
+use odb_rollout::Standing;
 
 /// What is done about instances that an interrupted part of the run has failed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

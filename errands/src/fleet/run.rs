@@ -12,26 +12,19 @@ use odb_api_types::{
     ids::InstanceId,
     management::{PlatformOperationState, RunOutcome},
 };
+use odb_config::{errands::Fleet as FleetFile, errands::RunSettings};
 use odb_platform::{
     cloud_controller::CloudController,
     http::{Call, Deadline},
 };
-use on_demand_broker::{
-    config::errands::{Fleet as FleetFile, RunSettings},
-    telemetry::Chain,
-};
+use odb_redaction::Chain;
 use tokio::time::sleep;
 
 use super::{
-    dry_run::{self, FleetChanges},
-    engine::{CanarySelection, HealthGate, Settings, Standing},
-    flags::FleetFlags,
-    listing::Listing,
-    members::{Choice, Member, ids},
-    pass::{Ended, Known, Pass, say_listed},
-    resumption::{Extent, FailedBefore, RunUnderWay},
-    through_broker::ThroughBroker,
-    through_platform::ThroughPlatform,
+    dry_run, dry_run::FleetChanges, flags::FleetFlags, listing::Listing, members::Choice,
+    members::Member, members::ids, pass::Ended, pass::Known, pass::Pass, pass::say_listed,
+    resumption::Extent, resumption::FailedBefore, resumption::RunUnderWay,
+    through_broker::ThroughBroker, through_platform::ThroughPlatform,
 };
 use crate::{
     ExitStatus, Surroundings, Talk,
@@ -39,6 +32,7 @@ use crate::{
     cloud_controller,
     report::{OutputFormat, Report, RunStatus, Shown},
 };
+use odb_rollout::{CanarySelection, HealthGate, Settings, Standing};
 
 /// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is away
 /// for some minutes.

@@ -6,7 +6,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::engine::{
+use odb_rollout::{
     Command, Engine, Event, Health, Notice, Place, PollAnswer, State, TriggerAnswer,
 };
 

@@ -10,14 +10,11 @@ use odb_api_types::{
     management::{InventoryOperation, OperationState as RememberedState, OperationStatus},
 };
 use odb_platform::http::StatusCode;
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 
 use super::{
-    current::{Current, Knowledge, LookUp},
-    engine::{Health, Place, PollAnswer, Standing, TriggerAnswer},
-    health,
-    members::Member,
-    resumption::{FailedBefore, RunUnderWay, operation_kind},
+    current::Current, current::Knowledge, current::LookUp, health, members::Member,
+    resumption::FailedBefore, resumption::RunUnderWay, resumption::operation_kind,
     runner::Operator,
 };
 use crate::{
@@ -27,6 +24,7 @@ use crate::{
         TriggerFault, Triggered,
     },
 };
+use odb_rollout::{Health, Place, PollAnswer, Standing, TriggerAnswer};
 
 /// Upgrades or recreates through the broker.
 pub(super) struct ThroughBroker<'a> {

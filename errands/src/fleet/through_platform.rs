@@ -9,16 +9,12 @@ use odb_platform::{
     },
     http::Call,
 };
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 use tokio::sync::Mutex;
 
-use super::{
-    engine::{Health, Place, PollAnswer, TriggerAnswer},
-    health,
-    members::Member,
-    runner::Operator,
-};
+use super::{health, members::Member, runner::Operator};
 use crate::broker_api::BrokerApi;
+use odb_rollout::{Health, Place, PollAnswer, TriggerAnswer};
 
 /// What a step at the Cloud Controller may take, repeats included.
 const PATIENCE: Duration = Duration::from_mins(2);

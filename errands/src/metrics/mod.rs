@@ -4,14 +4,9 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, ensure};
 use clap::{ArgAction, Args};
+use odb_config::{Address, Verification, errands, errands::BrokerOnly};
 use odb_platform::http::TransportError;
-use on_demand_broker::{
-    config::{
-        Address, Verification,
-        errands::{self, BrokerOnly},
-    },
-    telemetry::Chain,
-};
+use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use crate::{

@@ -14,7 +14,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{OperationState, OperationStatus, StageState},
 };
-use on_demand_broker::config::errands::BrokerOnly;
+use odb_config::errands::BrokerOnly;
 use tokio::time::sleep;
 
 use crate::{

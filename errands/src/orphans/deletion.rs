@@ -9,7 +9,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{OrphanDeployment, OrphanReason, Owner},
 };
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 use serde::Serialize;
 use tokio::time::sleep;
 

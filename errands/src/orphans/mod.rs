@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use odb_api_types::{ids::InstanceId, management::OrphanDeployment};
-use on_demand_broker::config::errands::BrokerOnly;
+use odb_config::errands::BrokerOnly;
 use serde::Serialize;
 
 use crate::{

@@ -4,14 +4,12 @@ use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use odb_config::{Broker, Config, LoadError};
 use odb_platform::http::{
     Call, Deadline, HttpClient, Limits, Request, StatusCode, Trust, Url, basic_authorization,
     header::{AUTHORIZATION, HeaderName, HeaderValue},
 };
-use on_demand_broker::{
-    config::{Broker, Config, LoadError},
-    telemetry::Chain,
-};
+use odb_redaction::Chain;
 use secrecy::SecretString;
 use tokio::time::sleep;
 

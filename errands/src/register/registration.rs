@@ -6,7 +6,7 @@ use odb_platform::{
     cloud_controller::{BrokerRegistration, CfBroker, CloudController, CloudControllerError},
     http::{Call, Deadline},
 };
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 use tokio::time::sleep;
 
 use super::{RegisterError, question};

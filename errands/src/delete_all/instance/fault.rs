@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use odb_platform::cloud_controller::{CfOperationKind, CloudControllerError};
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 
 use super::rules::word;
 

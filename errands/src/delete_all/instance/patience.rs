@@ -6,7 +6,7 @@ use odb_platform::{
     cloud_controller::{CloudController, CloudControllerError},
     http::Call,
 };
-use on_demand_broker::telemetry::Chain;
+use odb_redaction::Chain;
 use tokio::time::{Instant, sleep};
 
 use super::{

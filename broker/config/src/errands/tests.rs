@@ -3,8 +3,10 @@ use std::{path::Path, time::Duration};
 use secrecy::ExposeSecret;
 use tempfile::NamedTempFile;
 
+use odb_rollout::FailureBudget;
+
 use super::*;
-use crate::config::{
+use crate::{
     PlatformCredentials, Verification,
     keys::errands::{BROKER_ONLY, DELETION, DEREGISTER_BROKER, FLEET, OF_ALL, REGISTER_BROKER},
 };

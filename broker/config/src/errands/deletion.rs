@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::Path, time::Duration};
 use odb_api_types::ids::OfferingId;
 
 use super::{CloudFoundryAccess, LoadError, LoadedFile, load, shared};
-use crate::config::{keys::errands::DELETION, section::Section};
+use crate::{keys::errands::DELETION, section::Section};
 
 /// The configuration of the errands that delete all service instances.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use std::{fs, path::Path};
 
 pub use broker_only::BrokerOnly;
 pub use deletion::Deletion;
-pub use fleet::{DirectorAddress, FailureBudget, Fleet, InvalidFailureBudget, RunSettings};
+pub use fleet::{DirectorAddress, Fleet, RunSettings};
 pub use register::{DeregisterBroker, PlanAccess, RegisterBroker, RegisteredPlan};
 pub use shared::{BrokerApi, CloudFoundryAccess};
 

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use on_demand_broker::config::errands::FailureBudget;
+use crate::FailureBudget;
 
 /// The limits of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]

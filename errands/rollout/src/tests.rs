@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
-use on_demand_broker::config::errands::FailureBudget;
+use crate::FailureBudget;
 
 use super::*;
 

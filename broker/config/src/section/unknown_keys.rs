@@ -1,7 +1,7 @@
 //! Keys that mean nothing here.
 
 use super::{Section, Slip, has_value};
-use crate::config::{
+use crate::{
     document::{Node, Place, place},
     keys::{Key, Kind, Standing},
 };
@@ -11,7 +11,7 @@ const LONGEST_KEY: usize = 40;
 
 impl Section<'_> {
     /// Remarks on keys that mean nothing: the Go broker ignores them silently, a typo costs its operator an afternoon.
-    pub(in crate::config) fn remark_unknown_keys(&self) {
+    pub(crate) fn remark_unknown_keys(&self) {
         for (index, (name, node)) in self.entries.iter().enumerate() {
             if self.entries[..index]
                 .iter()

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Found, Section};
-use crate::config::{
+use crate::{
     document::{Located, Node, place},
     keys::{Key, Kind},
     problems::Faulty,
@@ -17,7 +17,7 @@ const LONGEST_NUMBER: usize = 40;
 
 impl Section<'_> {
     /// Text; absent, null and empty are the same. Any scalar is taken as it is spelled.
-    pub(in crate::config) fn text(&self, key: &'static str) -> Option<Found<String>> {
+    pub(crate) fn text(&self, key: &'static str) -> Option<Found<String>> {
         let node = self.node(key)?;
         match self.context.document.spelling(node) {
             Some(text) if text.is_empty() => None,
@@ -27,11 +27,7 @@ impl Section<'_> {
     }
 
     /// Text that must be there. `right` says what belongs there.
-    pub(in crate::config) fn required_text(
-        &self,
-        key: &'static str,
-        right: &str,
-    ) -> Option<Found<String>> {
+    pub(crate) fn required_text(&self, key: &'static str, right: &str) -> Option<Found<String>> {
         let node = self.node(key);
         if node.is_some_and(|node| matches!(node.value, Node::List(_) | Node::Map(_))) {
             return self.text(key);
@@ -51,7 +47,7 @@ impl Section<'_> {
         clippy::cast_possible_truncation,
         reason = "that is how the Go broker reads a float"
     )]
-    pub(in crate::config) fn number(&self, key: &'static str) -> Option<Found<i64>> {
+    pub(crate) fn number(&self, key: &'static str) -> Option<Found<i64>> {
         let node = self.node(key)?;
         match &node.value {
             Node::Null => None,
@@ -84,7 +80,7 @@ impl Section<'_> {
     }
 
     /// A number within the declared bounds, which may be absent. `unit` follows the bounds in the remedy.
-    pub(in crate::config) fn number_within(
+    pub(crate) fn number_within(
         &self,
         key: &'static str,
         unit: &str,
@@ -112,12 +108,12 @@ impl Section<'_> {
     }
 
     /// A boolean, `default` where absent.
-    pub(in crate::config) fn flag(&self, key: &'static str, default: bool) -> bool {
+    pub(crate) fn flag(&self, key: &'static str, default: bool) -> bool {
         self.optional_flag(key).map_or(default, |found| found.value)
     }
 
     /// A boolean that may be left out on purpose.
-    pub(in crate::config) fn optional_flag(&self, key: &'static str) -> Option<Found<bool>> {
+    pub(crate) fn optional_flag(&self, key: &'static str) -> Option<Found<bool>> {
         let node = self.node(key)?;
         match &node.value {
             Node::Null => None,
@@ -132,7 +128,7 @@ impl Section<'_> {
     }
 
     /// A list of texts. Null and empty members are left out.
-    pub(in crate::config) fn texts(&self, key: &'static str) -> Vec<Found<String>> {
+    pub(crate) fn texts(&self, key: &'static str) -> Vec<Found<String>> {
         self.items(key)
             .into_iter()
             .filter_map(|(index, node)| {
@@ -154,7 +150,7 @@ impl Section<'_> {
     }
 
     /// A map from text to text; scalars keep their spelling, anything nested is refused.
-    pub(in crate::config) fn text_map(&self, key: &'static str) -> Vec<(String, String)> {
+    pub(crate) fn text_map(&self, key: &'static str) -> Vec<(String, String)> {
         let section = self.section(key);
         section
             .entries
@@ -174,7 +170,7 @@ impl Section<'_> {
     }
 
     /// Every text of the file below here whose key is of that sort; not those of free-form maps.
-    pub(in crate::config) fn texts_below(&self, is_wanted: fn(&Key) -> bool) -> Vec<Found<String>> {
+    pub(crate) fn texts_below(&self, is_wanted: fn(&Key) -> bool) -> Vec<Found<String>> {
         let texts = self.keys.iter().map(|key| match key.kind {
             Kind::Section(_) => self.section(key.name).texts_below(is_wanted),
             Kind::Sections(_) => self
@@ -189,13 +185,13 @@ impl Section<'_> {
     }
 
     /// A free-form map that passes through with its YAML types.
-    pub(in crate::config) fn free_map(&self, key: &'static str) -> Map<String, Value> {
+    pub(crate) fn free_map(&self, key: &'static str) -> Map<String, Value> {
         let section = self.section(key);
         section.all_as_json()
     }
 
     /// A map from names to numbers. They pass through as they are.
-    pub(in crate::config) fn amounts(&self, key: &'static str) -> Map<String, Value> {
+    pub(crate) fn amounts(&self, key: &'static str) -> Map<String, Value> {
         let section = self.section(key);
         for (name, node) in section.entries {
             if !matches!(
@@ -209,7 +205,7 @@ impl Section<'_> {
     }
 
     /// Every key of this section that is not declared, for maps with free additions.
-    pub(in crate::config) fn remaining(&self) -> Map<String, Value> {
+    pub(crate) fn remaining(&self) -> Map<String, Value> {
         self.entries
             .iter()
             .filter(|(key, _)| self.keys.get(&key.value).is_none())
@@ -218,7 +214,7 @@ impl Section<'_> {
     }
 
     /// The value of a key as JSON, null where absent.
-    pub(in crate::config) fn json(&self, key: &'static str) -> Option<Found<Value>> {
+    pub(crate) fn json(&self, key: &'static str) -> Option<Found<Value>> {
         let node = self.node(key)?;
         match node.value.to_json() {
             Value::Null => None,

@@ -6,7 +6,7 @@ use odb_api_types::ids::OfferingId;
 use secrecy::SecretString;
 
 use super::{CloudFoundryAccess, LoadError, LoadedFile, load, shared};
-use crate::config::{
+use crate::{
     Address, address,
     keys::errands::{DEREGISTER_BROKER, REGISTER_BROKER},
     section::Section,

@@ -334,7 +334,7 @@ fn watch_time(section: &Section<'_>, key: &'static str) -> Option<String> {
 
 /// What a Director makes of a watch time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WatchTime {
+pub enum WatchTime {
     /// A number of milliseconds, or a range of two.
     Right,
     /// A range whose end is before its beginning.
@@ -344,7 +344,8 @@ pub(crate) enum WatchTime {
 }
 
 impl WatchTime {
-    pub(crate) fn read(text: &str) -> Self {
+    /// Reads `update.canary_watch_time` and `update.update_watch_time` as a Director does.
+    pub fn read(text: &str) -> Self {
         let number = |text: &str| -> Option<u128> {
             let digits = text.trim();
             let are_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

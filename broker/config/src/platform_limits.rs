@@ -5,7 +5,7 @@ use super::{
     plan::MaintenanceInfo,
     section::{Found, Section},
 };
-use crate::offering::PlanVersion;
+use crate::plan_version::PlanVersion;
 
 const DESCRIPTION_CHARACTERS: usize = 10_000;
 const TAGS_CHARACTERS: usize = 2048;

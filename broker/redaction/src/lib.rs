@@ -9,7 +9,9 @@
 //! | `keys` | whether the value of a key is one |
 //! | `values` | where a value ends |
 //! | `commands` | addresses, headers, flags of command lines |
+//! | `chain` | an error with its causes, redacted |
 
+mod chain;
 mod commands;
 mod keys;
 mod signs;
@@ -19,6 +21,7 @@ mod values;
 
 use std::{borrow::Cow, ops::Range};
 
+pub use chain::Chain;
 use signs::{Sign, next_sign};
 
 const MASK: &str = "<redacted>";

@@ -1,6 +1,6 @@
-//! `broker.yml` ⇒ a [`Config`] that cannot be wrong.
+//! The configuration files of the broker and the errands: `broker.yml` ⇒ a [`Config`] that cannot be wrong.
 //!
-//! A file is read in two steps: [`document`] parses it into values that know their places, then one reader per
+//! A file is read in two steps: `document` parses it into values that know their places, then one reader per
 //! section checks them and collects every fault, so that an operator, whose feedback loop is a deployment, hears of
 //! all of them at once. Keys, coercions and checks are those of `spec/contracts/config-and-release.md` §1; the keys
 //! of our own (`docs/architecture.md`, "Keys of our own") are ignored by the Go broker.
@@ -22,6 +22,7 @@ mod excerpt;
 mod inspection;
 mod keys;
 mod plan;
+mod plan_version;
 mod platform_limits;
 mod problems;
 mod reference;
@@ -54,8 +55,8 @@ pub use deployment::ServiceSoftware;
 pub use dns_binding::DnsBinding;
 pub use excerpt::Excerpt;
 pub use inspection::{CertificateText, Inspection};
-pub(crate) use plan::WatchTime;
-pub use plan::{MaintenanceInfo, Plan, PlanQuotas, ResourceQuota};
+pub use plan::{MaintenanceInfo, Plan, PlanQuotas, ResourceQuota, WatchTime};
+pub use plan_version::{MaintenanceConflict, PlanVersion, check_maintenance_version};
 pub use problems::{InvalidConfig, Problem};
 pub use reference::markdown_reference;
 pub use runtime_credhub::RuntimeCredHub;

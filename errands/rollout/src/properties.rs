@@ -8,7 +8,7 @@ use std::{
 
 use proptest::{collection::vec, option, prelude::*};
 
-use on_demand_broker::config::errands::FailureBudget;
+use crate::FailureBudget;
 
 use super::*;
 

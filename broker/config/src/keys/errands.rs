@@ -7,7 +7,7 @@ use super::{
 };
 
 /// What stands at the top of the files of all errands: one file may be given to each of them.
-pub(in crate::config) const OF_ALL: &[&str] = &[
+pub(crate) const OF_ALL: &[&str] = &[
     "attempt_interval",
     "attempt_limit",
     "bosh",
@@ -37,7 +37,7 @@ const fn file_with(keys: &'static [Key]) -> Keys {
 }
 
 /// `register-broker`.
-pub(in crate::config) const REGISTER_BROKER: Keys = file_with(&[
+pub(crate) const REGISTER_BROKER: Keys = file_with(&[
     Key::text("broker_name", "The broker's name in the Cloud Controller.").required(),
     Key::text(
         "broker_username",
@@ -83,8 +83,7 @@ const PLAN: Keys = Keys::only(&[
 ]);
 
 /// `deregister-broker`.
-pub(in crate::config) const DEREGISTER_BROKER: Keys =
-    file_with(&[CF.required(), VERIFICATION, BROKER_NAME]);
+pub(crate) const DEREGISTER_BROKER: Keys = file_with(&[CF.required(), VERIFICATION, BROKER_NAME]);
 
 const BROKER_NAME: Key = Key::text(
     "broker_name",
@@ -93,7 +92,7 @@ const BROKER_NAME: Key = Key::text(
 .of_our_own();
 
 /// `delete-all-service-instances`, and the same with `-and-deregister-broker`.
-pub(in crate::config) const DELETION: Keys = file_with(&[
+pub(crate) const DELETION: Keys = file_with(&[
     CF.required(),
     VERIFICATION,
     BROKER_NAME,
@@ -126,7 +125,7 @@ const OFFERING: Keys =
     Keys::only(&[Key::text("id", "The offering's id in the broker's catalog.").required()]);
 
 /// `upgrade-all-service-instances` and `recreate-all-service-instances`.
-pub(in crate::config) const FLEET: Keys = file_with(&[
+pub(crate) const FLEET: Keys = file_with(&[
     BROKER_API,
     CF,
     Key::flag(
@@ -224,7 +223,7 @@ const RUN: Keys = Keys::only(&[
 ]);
 
 /// `orphan-deployments`, and whoever else asks nobody but the broker.
-pub(in crate::config) const BROKER_ONLY: Keys = file_with(&[BROKER_API]);
+pub(crate) const BROKER_ONLY: Keys = file_with(&[BROKER_API]);
 
 const BROKER_API: Key = Key::section("broker_api", &BROKER, "The broker.").required();
 

@@ -2,7 +2,7 @@
 
 /// The keys of one section.
 #[derive(Debug)]
-pub(in crate::config) struct Keys {
+pub(crate) struct Keys {
     entries: &'static [Key],
     others: Others,
 }
@@ -20,28 +20,28 @@ enum Others {
 
 /// A key of `broker.yml`.
 #[derive(Debug)]
-pub(in crate::config) struct Key {
+pub(crate) struct Key {
     /// Its name in its section.
-    pub(in crate::config) name: &'static str,
+    pub(crate) name: &'static str,
     /// What it is for, for a reader of the file.
-    pub(in crate::config) what: &'static str,
+    pub(crate) what: &'static str,
     /// What its values are.
-    pub(in crate::config) kind: Kind,
+    pub(crate) kind: Kind,
     /// Whether it has to be there.
-    pub(in crate::config) presence: Presence,
+    pub(crate) presence: Presence,
     /// What its absence means.
-    pub(in crate::config) default: Option<DefaultValue>,
+    pub(crate) default: Option<DefaultValue>,
     /// Who reads it.
-    pub(in crate::config) standing: Standing,
+    pub(crate) standing: Standing,
     /// Whether its value is to be seen by nobody.
-    pub(in crate::config) is_secret: bool,
+    pub(crate) is_secret: bool,
     /// Whose key it is.
-    pub(in crate::config) origin: Origin,
+    pub(crate) origin: Origin,
 }
 
 /// What the values of a key are.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::config) enum Kind {
+pub(crate) enum Kind {
     /// Any scalar, taken as it is spelled.
     Text,
     /// One or more certificates in PEM form.
@@ -76,7 +76,7 @@ pub(in crate::config) enum Kind {
 
 /// Whether a key has to be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) enum Presence {
+pub(crate) enum Presence {
     /// Its section cannot do without; of a list, at least one member.
     Required,
     /// It may be left out, if only because its section is not used.
@@ -85,7 +85,7 @@ pub(in crate::config) enum Presence {
 
 /// What the absence of a key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) enum DefaultValue {
+pub(crate) enum DefaultValue {
     /// That number.
     Number(u64),
     /// That boolean.
@@ -94,7 +94,7 @@ pub(in crate::config) enum DefaultValue {
 
 /// Whose key it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) enum Origin {
+pub(crate) enum Origin {
     /// The Go programs have it, too.
     GoBroker,
     /// They do not, and ignore it.
@@ -103,7 +103,7 @@ pub(in crate::config) enum Origin {
 
 /// Who reads a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) enum Standing {
+pub(crate) enum Standing {
     /// The broker.
     Read,
     /// Somebody else, such as an errand of the release.
@@ -143,22 +143,22 @@ impl Keys {
     }
 
     /// All that are declared, in the order in which they are explained.
-    pub(in crate::config) fn iter(&self) -> impl Iterator<Item = &'static Key> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static Key> {
         self.entries.iter()
     }
 
     /// The key of that name.
-    pub(in crate::config) fn get(&self, name: &str) -> Option<&'static Key> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'static Key> {
         self.iter().find(|key| key.name == name)
     }
 
     /// Whether keys that are not declared pass through.
-    pub(in crate::config) fn lets_others_pass(&self) -> bool {
+    pub(crate) fn lets_others_pass(&self) -> bool {
         self.others == Others::Free
     }
 
     /// Whether a key that is not declared means something to somebody else.
-    pub(in crate::config) fn are_shared_with_readers_of(&self, name: &str) -> bool {
+    pub(crate) fn are_shared_with_readers_of(&self, name: &str) -> bool {
         match self.others {
             Others::SharedWith(all) => all.contains(&name),
             Others::Unknown | Others::Free => false,
@@ -166,13 +166,13 @@ impl Keys {
     }
 
     /// Whether some key of the section is a secret: a slip may then turn the secret into the name of a key.
-    pub(in crate::config) fn hold_secrets(&self) -> bool {
+    pub(crate) fn hold_secrets(&self) -> bool {
         self.iter().any(|key| key.is_secret)
     }
 }
 
 /// Free names and values only.
-pub(in crate::config) const FREE: Keys = Keys::and_others(&[]);
+pub(crate) const FREE: Keys = Keys::and_others(&[]);
 
 impl Key {
     const fn new(name: &'static str, kind: Kind, what: &'static str) -> Self {

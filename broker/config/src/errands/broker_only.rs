@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{BrokerApi, LoadError, LoadedFile, load, shared};
-use crate::config::{keys::errands::BROKER_ONLY, section::Section};
+use crate::{keys::errands::BROKER_ONLY, section::Section};
 
 /// The configuration of an errand that asks nobody but the broker.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use odb_adapter_sdk::yaml;
 use serde_json::{Value, json};
 
 use super::{Keys, Kind, Presence, ROOT, Standing};
-use crate::config::{Inspection, Paths, json_schema};
+use crate::{Inspection, Paths, json_schema};
 
 /// Two configurations which together have every key; one alone could not, for some keys exclude each other.
 const FULL: [&str; 2] = [

@@ -2,7 +2,7 @@
 
 use secrecy::SecretString;
 
-use crate::config::{
+use crate::{
     Address, PlatformCredentials, Verification, address, client_credentials, problems::Faulty,
     section::Section,
 };

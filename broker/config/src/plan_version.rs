@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, fmt::Write as _};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::MaintenanceInfo;
+use crate::MaintenanceInfo;
 
 /// A plan that has values but no version of its own carries its digest on this one.
 const UNVERSIONED: &str = "0.0.0";

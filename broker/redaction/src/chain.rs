@@ -5,7 +5,7 @@ use std::{
     fmt::{self, Write as _},
 };
 
-use super::redact;
+use crate::redact;
 
 /// An error and its causes in one line, joined by colons. Upstreams and adapters may have put secrets into it: they are
 /// masked.

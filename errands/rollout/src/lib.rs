@@ -1,4 +1,4 @@
-//! What is done to which instance next: no I/O, no clock.
+//! The rollout engine: which instance an upgrade or recreation of a fleet does next. No I/O, no clock.
 //!
 //! [`Engine`] hears what has happened and what time it is, and tells what to do. The pass around it makes the calls.
 //! Rules and texts are those of `spec/contracts/errands.md` §4, its weaknesses (§11.1) mended.
@@ -12,13 +12,14 @@
 //! | `phase` | canaries, and all that are left |
 //! | `gate` | waves whose health is looked at |
 //! | `trouble` | calls that are repeated for a while |
-//! | `settings` | the limits |
+//! | `settings`, `budget` | the limits |
 //! | `canaries` | who goes first |
 //! | `account` | who ended how |
 //! | `verdict` | whether that is good |
 //! | `notice` | what is said on the way |
 
 mod account;
+mod budget;
 mod canaries;
 mod gate;
 mod hearing;
@@ -37,6 +38,7 @@ mod properties;
 mod tests;
 
 pub use account::Account;
+pub use budget::{FailureBudget, InvalidFailureBudget};
 pub use canaries::{Canaries, CanaryFault, CanarySelection};
 pub use instance::{Standing, State};
 pub use machine::Engine;
