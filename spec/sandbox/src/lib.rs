@@ -3,7 +3,7 @@
 //! | module | what it plays |
 //! | --- | --- |
 //! | [`net`], [`certificates`], [`serve`] | the loopback net, its certificate authority and its servers |
-//! | [`store`] | where state is kept |
+//! | [`store`], [`rsa_keys`] | where state is kept, and RSA keys for the next sandbox |
 //! | [`faults`], [`calls`] | how those servers are made to fail, and what they were asked |
 //! | [`director`], [`cpi`] | the BOSH Director, and the processes that are its VMs |
 //! | [`uaa`] | the token servers, one beside the Director and one beside the Cloud Controller |
@@ -31,6 +31,7 @@ pub mod fleet;
 pub mod foundation;
 pub mod instance_identity;
 pub mod net;
+pub mod rsa_keys;
 pub mod serve;
 pub mod store;
 pub mod uaa;

@@ -10,6 +10,7 @@ use odb_sandbox::{
     cpi::Processes,
     foundation::{BuiltInJobs, Foundation, FoundationSettings, Persistence, UpOptions, wipe},
     net::NetAddress,
+    rsa_keys,
     workshop::{TiedArgs, Workshop, WorkshopArgs, WorkshopOptions},
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -71,6 +72,9 @@ struct Up {
     /// Make VMs without processes.
     #[arg(long)]
     no_processes: bool,
+    /// Take new RSA keys from this folder, and leave there what is missing: it saves seconds of computing.
+    #[arg(long, value_name = "DIR")]
+    rsa_keys: Option<PathBuf>,
     /// What to log: error, warn, info, debug, trace, or a filter by module. Without it `info`, or `warn` beside a broker.
     #[arg(long, value_name = "LEVEL")]
     log: Option<EnvFilter>,
@@ -107,6 +111,9 @@ impl Up {
             .with_writer(std::io::stderr)
             .with_ansi(false)
             .init();
+        if let Some(folder) = self.rsa_keys {
+            rsa_keys::keep_in(folder);
+        }
         let settings = match &self.config {
             Some(file) => FoundationSettings::load(file)?,
             None => FoundationSettings::built_in()?,

@@ -18,6 +18,11 @@ impl Binaries {
         Self { folder }
     }
 
+    /// The folder with the RSA keys of all sandboxes: making them took a third of the time of the stories.
+    pub(crate) fn rsa_keys(&self) -> PathBuf {
+        self.folder.join("rsa-keys")
+    }
+
     /// The executable of that name. One that is missing fails the test.
     pub fn path(&self, name: &str) -> PathBuf {
         let path = self.folder.join(name);

@@ -587,7 +587,9 @@ impl FoundationSetup {
             .arg("--state")
             .arg(&state)
             .arg("--jobs")
-            .arg(Path::new(MANIFESTS).join("jobs"));
+            .arg(Path::new(MANIFESTS).join("jobs"))
+            .arg("--rsa-keys")
+            .arg(binaries.rsa_keys());
         if self.processes == Processes::None {
             command.arg("--no-processes");
         }

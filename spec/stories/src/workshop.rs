@@ -200,6 +200,8 @@ as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
             .args(["up", "--state", "state", "--broker", "broker.yml"])
             .arg("--adapter")
             .arg(adapter)
+            .arg("--rsa-keys")
+            .arg(self.binaries.rsa_keys())
             .args(options);
         RunningWorkshop {
             binaries: self.binaries.clone(),

@@ -469,6 +469,7 @@ fn role_user(role: &str) -> User {
 }
 
 fn uaa(url: &str) -> Uaa {
+    odb_sandbox::rsa_keys::keep_in(concat!(env!("CARGO_TARGET_TMPDIR"), "/rsa-keys").into());
     let settings = UaaSettings {
         url: url.to_owned(),
         lives: TokenLives {

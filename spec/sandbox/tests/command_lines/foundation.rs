@@ -29,6 +29,7 @@ impl Servers {
             .install_default()
             .unwrap();
         let folder = tempfile::tempdir().unwrap();
+        odb_sandbox::rsa_keys::keep_in(concat!(env!("CARGO_TARGET_TMPDIR"), "/rsa-keys").into());
         let options = UpOptions {
             state: folder.path().join("state"),
             jobs: vec![Path::new(MANIFESTS).join("jobs")],

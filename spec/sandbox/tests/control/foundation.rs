@@ -44,6 +44,7 @@ impl Sandbox {
     async fn start_in(folder: TempDir, persistence: Persistence) -> Self {
         // All tests of one process share the provider; whoever is first installs it.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        odb_sandbox::rsa_keys::keep_in(concat!(env!("CARGO_TARGET_TMPDIR"), "/rsa-keys").into());
         let options = UpOptions {
             persistence,
             ..options(folder.path())

@@ -63,6 +63,7 @@ impl Platform {
             .replacen("  credhub:\n", &format!("  credhub:\n{credhub}"), 1);
         let file = folder.path().join("foundation.yml");
         std::fs::write(&file, text).unwrap();
+        odb_sandbox::rsa_keys::keep_in(concat!(env!("CARGO_TARGET_TMPDIR"), "/rsa-keys").into());
         let options = UpOptions {
             state: folder.path().join("state"),
             jobs: vec![Path::new(MANIFESTS).join("jobs")],

@@ -184,6 +184,7 @@ pub(crate) fn texts(list: &[&str]) -> BTreeSet<String> {
 }
 
 fn settings(url: &str) -> UaaSettings {
+    odb_sandbox::rsa_keys::keep_in(concat!(env!("CARGO_TARGET_TMPDIR"), "/rsa-keys").into());
     let client =
         |id: &str, secret: &str, grants: &[Grant], scopes: &[&str], authorities: &[&str]| Client {
             id: id.into(),

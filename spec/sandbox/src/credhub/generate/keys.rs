@@ -9,7 +9,7 @@ use x509_parser::{
     x509::SubjectPublicKeyInfo,
 };
 
-use crate::credhub::refusal::Refusal;
+use crate::{credhub::refusal::Refusal, rsa_keys};
 
 /// The lengths of keys that are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,13 +46,17 @@ impl KeyLength {
 impl RsaPair {
     /// Makes a key. Takes tenths of a second, and for the longest keys seconds.
     pub(in crate::credhub) fn generate(length: KeyLength) -> Result<Self, Refusal> {
-        let size = match length {
-            KeyLength::Bits2048 => RsaKeySize::_2048,
-            KeyLength::Bits3072 => RsaKeySize::_3072,
-            KeyLength::Bits4096 => RsaKeySize::_4096,
+        let made = |size| KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, size);
+        let pair = match length {
+            KeyLength::Bits2048 => {
+                let key =
+                    rsa_keys::private_key().map_err(|error| Refusal::Internal(error.into()))?;
+                KeyPair::from_pkcs8_der_and_sign_algo(&key, &PKCS_RSA_SHA256)
+            }
+            KeyLength::Bits3072 => made(RsaKeySize::_3072),
+            KeyLength::Bits4096 => made(RsaKeySize::_4096),
         };
-        let pair = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, size)
-            .map_err(|error| Refusal::Internal(error.into()))?;
+        let pair = pair.map_err(|error| Refusal::Internal(error.into()))?;
         let private = unwrapped(&pair.serialize_der())
             .ok_or_else(|| Refusal::Internal("the new key is not in PKCS #8".into()))?;
         Ok(Self { pair, private })

@@ -1,8 +1,8 @@
 //! The keys that sign the tokens of a UAA.
 
 use aws_lc_rs::{
-    encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der},
-    rsa::{KeyPair, KeySize},
+    encoding::{AsDer, PublicKeyX509Der},
+    rsa::KeyPair,
     signature::KeyPair as _,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -14,6 +14,8 @@ use rustls_pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::rsa_keys::{self, RsaKeyError};
 
 /// The id of a UAA's first key.
 pub(in crate::uaa) const FIRST_KEY: &str = "key-1";
@@ -32,8 +34,11 @@ pub struct Signer {
 /// A key could not be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum SignerError {
-    /// No RSA key could be generated or written.
-    #[error("could not generate an RSA key")]
+    /// There is no new key.
+    #[error(transparent)]
+    Key(RsaKeyError),
+    /// The new key cannot be used or written.
+    #[error("could not use a new RSA key")]
     Generate,
     /// The key is not understood by the library that signs.
     #[error("could not read the RSA key")]
@@ -53,9 +58,10 @@ impl Signer {
     }
 
     pub(in crate::uaa) fn generate_with_id(uaa_url: &str, id: String) -> Result<Self, SignerError> {
-        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| SignerError::Generate)?;
-        let private: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| SignerError::Generate)?;
-        let private_pem = pem("PRIVATE KEY", private.as_ref()).into();
+        let private = rsa_keys::private_key().map_err(SignerError::Key)?;
+        let private = private.secret_pkcs8_der();
+        let pair = KeyPair::from_pkcs8(private).map_err(|_| SignerError::Generate)?;
+        let private_pem = pem("PRIVATE KEY", private).into();
         Self::new(uaa_url, id, &pair, private_pem)
     }
 
