@@ -24,11 +24,13 @@ pub mod check;
 pub mod complaint;
 mod credhub_names;
 pub mod doctor;
+pub mod engine;
 pub mod instance_clients;
 pub mod offering;
 pub mod operations;
 pub mod private_memory;
 pub mod start_up;
 pub mod telemetry;
+mod wait;
 
 pub use odb_config as config;

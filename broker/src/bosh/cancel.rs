@@ -15,7 +15,7 @@ use odb_platform::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Fault, Instances, Marker, StoredMarker, WriteMarkerError, deployment,
+    Fault, Instances, StoredMarker, WriteMarkerError, deployment,
     drivers::Known,
     operation::{Operation, Plea},
     unfinished,
@@ -105,13 +105,13 @@ impl Instances {
             let stored = stored.map_err(Fault::from)?;
             let known = self.drivers.known(instance);
             if let (Some(stored), Some(known)) = (&stored, &known)
-                && is_of(known, &stored.marker)
-                && (stored.marker.outcome.is_some() || !known.snapshot.is_in_progress())
+                && known.is_of(&stored.marker)
+                && (stored.marker.outcome.is_some() || !known.is_in_progress())
             {
                 // What one of both says the other is about to.
                 return Err(self.nothing_to_cancel(call, instance).await);
             }
-            let known = known.filter(|known| known.snapshot.is_in_progress());
+            let known = known.filter(Known::is_in_progress);
             let open = stored.filter(|stored| {
                 stored.marker.outcome.is_none() && !self.never_began(instance, &stored.marker)
             });
@@ -154,27 +154,29 @@ impl Instances {
             self.take_over(instance, stored);
             return Ok(());
         }
-        let mut marker = stored.marker.clone();
-        marker.cancelled_by = Some(request.clone());
+        let mut record = stored.marker;
+        record.cancelled_by = Some(request.clone());
         let markers = &self.neighbours.markers;
         let written = markers
-            .write(call, instance, marker.clone(), Some(&stored.id))
+            .write(call, instance, record.clone(), Some(&stored.id))
             .await;
         let stored = match written {
-            Ok(written) => written,
+            Ok(written) => written.map(|written| written.id),
             Err(WriteMarkerError::Director(error @ DirectorError::NotAllowed { .. })) => {
                 tracing::warn!(
                     code = %Code::Director,
                     error = %Chain(&error),
                     "the marker may not be written; should the broker be stopped now, the operation is carried on"
                 );
-                Some(stored)
+                Some(stored.id)
             }
             Err(error) => return Err(error.into()),
         };
-        let known = known.filter(|known| is_of(known, &marker));
-        let first_task = known.as_ref().and_then(|known| known.snapshot.first_task);
-        let operation = Operation::of_marker(instance, &marker, stored, first_task);
+        let known = known.filter(|known| known.is_of(&record));
+        let operation = Operation {
+            first_task: known.as_ref().and_then(Known::first_task),
+            ..Operation::new(instance, record, stored)
+        };
         let started = known.and_then(|known| known.started);
         self.drivers.redirect(&self.neighbours, operation, started);
         tracing::info!("the operation is being cancelled");
@@ -183,14 +185,12 @@ impl Instances {
 
     /// Nothing tells a later process.
     fn cancel_unmarked(&self, known: &Known, request: &RequestId) {
-        if known.operation.cancelled_by.is_some() {
+        let mut operation = Operation::clone(&known.operation);
+        if operation.record.cancelled_by.is_some() {
             return;
         }
-        let operation = Operation {
-            first_task: known.snapshot.first_task,
-            cancelled_by: Some(request.clone()),
-            ..Operation::clone(&known.operation)
-        };
+        operation.first_task = known.first_task();
+        operation.record.cancelled_by = Some(request.clone());
         self.drivers
             .redirect(&self.neighbours, operation, known.started.clone());
         tracing::info!("the operation is being cancelled");
@@ -206,11 +206,6 @@ impl Instances {
             Err(error) => Fault::director("look for tasks in progress")(error).into(),
         }
     }
-}
-
-/// What is known here is known of the operation that the marker remembers.
-fn is_of(known: &Known, marker: &Marker) -> bool {
-    known.snapshot.context.as_ref() == Some(&marker.context)
 }
 
 fn is_cleaning_up(stages: &[StageStatus]) -> bool {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use odb_platform::director::{Event, StepState};
-use serde::{Deserialize, Serialize};
 
 use super::next_step::Doing;
+use crate::engine::Condition;
 
 /// The stages of a task that do not touch an instance's VMs (`spec/contracts/director-api.md`, "Event lines").
 const HARMLESS: &[&str] = &[
@@ -14,38 +14,30 @@ const HARMLESS: &[&str] = &[
     "Compiling packages",
 ];
 
-/// What a failed operation has left of an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Condition {
-    /// Each VM is what it was before, or what it should be now.
-    Intact,
-    /// Work on a VM was begun and not finished.
-    Damaged,
-}
-
-impl Condition {
-    /// Judges by the events of the task that failed. An errand touches no VM of the service.
-    pub(super) fn left_by(doing: &Doing, events: &[Event]) -> Self {
-        match doing {
-            Doing::Deploy | Doing::Delete => {}
-            Doing::Errand(_) | Doing::Other => return Self::Intact,
+/// Judges by the events of the task that failed. An errand touches no VM of the service.
+pub(super) fn left_by(doing: &Doing, events: &[Event]) -> Condition {
+    match doing {
+        Doing::Deploy | Doing::Delete => {}
+        Doing::Errand(_) | Doing::Other => return Condition::Intact,
+    }
+    let mut unfinished = BTreeMap::new();
+    for event in events {
+        if let Event::Step(step) = event
+            && !HARMLESS.contains(&step.stage.as_str())
+        {
+            let key = (&step.stage, &step.tags, step.index);
+            unfinished.insert(key, step.state != StepState::Finished);
         }
-        let mut unfinished = BTreeMap::new();
-        for event in events {
-            if let Event::Step(step) = event
-                && !HARMLESS.contains(&step.stage.as_str())
-            {
-                let key = (&step.stage, &step.tags, step.index);
-                unfinished.insert(key, step.state != StepState::Finished);
-            }
-        }
-        // A deletion that got as far as a VM does not leave an instance behind, however well that step went.
-        let harmed = match doing {
-            Doing::Delete => !unfinished.is_empty(),
-            _ => unfinished.into_values().any(|unfinished| unfinished),
-        };
-        if harmed { Self::Damaged } else { Self::Intact }
+    }
+    // A deletion that got as far as a VM does not leave an instance behind, however well that step went.
+    let harmed = match doing {
+        Doing::Delete => !unfinished.is_empty(),
+        _ => unfinished.into_values().any(|unfinished| unfinished),
+    };
+    if harmed {
+        Condition::Damaged
+    } else {
+        Condition::Intact
     }
 }
 
@@ -80,7 +72,7 @@ mod tests {
     fn a_deploy_that_fails_before_it_gets_to_a_vm_leaves_the_instance_intact() {
         let prepared = step("Preparing deployment", 1, StepState::Failed);
         for events in [vec![failure()], vec![prepared, failure()], Vec::new()] {
-            let left = Condition::left_by(&Doing::Deploy, &events);
+            let left = left_by(&Doing::Deploy, &events);
             assert_eq!(left, Condition::Intact, "{events:?}");
         }
     }
@@ -104,11 +96,7 @@ mod tests {
                     .map(|state| step("Updating instance", 2, state)),
             );
             events.push(failure());
-            assert_eq!(
-                Condition::left_by(&Doing::Deploy, &events),
-                left,
-                "{events:?}"
-            );
+            assert_eq!(left_by(&Doing::Deploy, &events), left, "{events:?}");
         }
     }
 
@@ -116,13 +104,10 @@ mod tests {
     fn a_deletion_that_got_to_a_vm_leaves_the_instance_damaged() {
         let deleted = step("Deleting instances", 1, StepState::Finished);
         assert_eq!(
-            Condition::left_by(&Doing::Delete, &[deleted, failure()]),
+            left_by(&Doing::Delete, &[deleted, failure()]),
             Condition::Damaged
         );
-        assert_eq!(
-            Condition::left_by(&Doing::Delete, &[failure()]),
-            Condition::Intact
-        );
+        assert_eq!(left_by(&Doing::Delete, &[failure()]), Condition::Intact);
     }
 
     #[test]
@@ -132,6 +117,6 @@ mod tests {
             step("Creating missing vms", 1, StepState::Failed),
             failure(),
         ];
-        assert_eq!(Condition::left_by(&errand, &events), Condition::Intact);
+        assert_eq!(left_by(&errand, &events), Condition::Intact);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use odb_api_types::management::{StageName, StageState, StageStatus, StepStatus};
 use odb_platform::director::{Event, Step, StepState, TaskId};
 
 use super::{
     OperationKind,
     instance_names::InstanceNames,
-    next_step::{Doing, Judged, Progress, Stage},
+    next_step::{Stage, StageProgress},
 };
+use odb_api_types::management::{StageName, StageState, StageStatus, StepStatus};
 
 /// So many headings of one task are told; a task of a sane Director has a dozen.
 const HEADINGS: usize = 64;
@@ -116,67 +116,33 @@ impl StepLog {
     }
 }
 
-/// The stages of an operation that has not been looked at yet.
-pub(super) fn waiting(kind: OperationKind, stages: &[Stage]) -> Vec<StageStatus> {
+/// The stages of an operation for operators. Those without progress wait.
+pub(super) fn reports(
+    kind: OperationKind,
+    stages: &[Stage],
+    progress: &[StageProgress],
+    logs: &BTreeMap<TaskId, StepLog>,
+) -> Vec<StageStatus> {
     let clean_up = kind.deletes().then_some(StageName::CleanUp);
     let names = stages
         .iter()
         .map(|stage| name_of(kind, stage))
         .chain(clean_up);
     names
-        .map(|name| StageStatus {
-            name,
-            state: StageState::Waiting,
-            task: None,
-            steps: Vec::new(),
-            error: None,
+        .enumerate()
+        .map(|(stage, name)| {
+            let progress = progress.get(stage);
+            let task = progress.and_then(|progress| progress.task);
+            let log = task.and_then(|task| logs.get(&task));
+            StageStatus {
+                name,
+                state: progress.map_or(StageState::Waiting, |progress| progress.state),
+                task: task.map(TaskId::number),
+                steps: log.map(StepLog::reports).unwrap_or_default(),
+                error: None,
+            }
         })
         .collect()
-}
-
-/// The stages of an operation, judged by its tasks as [`next_step`](super::next_step::next_step) does.
-pub(super) fn reports(
-    kind: OperationKind,
-    stages: &[Stage],
-    tasks: &[Judged],
-    logs: &BTreeMap<TaskId, StepLog>,
-) -> Vec<StageStatus> {
-    let mut reports = waiting(kind, stages);
-    let stops_first = stages.first() == Some(&Stage::Stop);
-    if stops_first && !tasks.is_empty() {
-        reports[0].state = StageState::Done;
-    }
-    let mut at = usize::from(stops_first);
-    for task in tasks {
-        if kind.deletes() && task.doing == Doing::Delete {
-            // Whoever began it was done with what comes before.
-            let deletion = at.max(stages.len().saturating_sub(1));
-            for passed_over in reports.iter_mut().take(deletion).skip(at) {
-                passed_over.state = StageState::Done;
-            }
-            at = deletion;
-        }
-        let fits = stages.get(at).is_some_and(|stage| task.doing.fits(stage));
-        let state = match task.progress {
-            Progress::Running => StageState::Running,
-            Progress::Done if fits => StageState::Done,
-            Progress::Failed if fits => StageState::Failed,
-            Progress::Shut | Progress::Done | Progress::Failed => continue,
-        };
-        if let Some(report) = reports.get_mut(at) {
-            report.state = state;
-            report.task = Some(task.id.number());
-            report.steps = logs.get(&task.id).map(StepLog::reports).unwrap_or_default();
-        }
-        let is_passed_over = state == StageState::Failed
-            && kind == OperationKind::ForceDelete
-            && task.doing != Doing::Delete;
-        if state != StageState::Done && !is_passed_over {
-            break;
-        }
-        at += 1;
-    }
-    reports
 }
 
 /// What has ended well has done all its stages; of what has not, the stage at work has failed.
@@ -216,10 +182,9 @@ fn name_of(kind: OperationKind, stage: &Stage) -> StageName {
 #[cfg(test)]
 mod tests {
     use odb_adapter_sdk::protocol::LifecycleErrand;
-    use proptest::prelude::*;
 
     use super::*;
-    use crate::bosh::next_step::{self, Former, next_step, stages};
+    use crate::bosh::next_step::stages;
 
     fn step(heading: &str, tags: &[&str], task: &str, index: u64, state: StepState) -> Event {
         Event::Step(Step {
@@ -310,81 +275,6 @@ mod tests {
         reports.iter().map(|report| report.state).collect()
     }
 
-    fn progresses() -> impl Strategy<Value = Progress> {
-        prop::sample::select(vec![
-            Progress::Running,
-            Progress::Done,
-            Progress::Done,
-            Progress::Done,
-            Progress::Failed,
-            Progress::Shut,
-        ])
-    }
-
-    fn tasks_of(stages: &[Stage], picks: &[(usize, Progress)]) -> Vec<Judged> {
-        let mut next = 0;
-        let mut tasks = Vec::new();
-        for (number, (pick, progress)) in picks.iter().enumerate() {
-            // Mostly the stage whose turn it is, at times another.
-            let place = if *pick == 0 { next } else { *pick };
-            let Some(stage) = stages.get(place % stages.len().max(1)) else {
-                break;
-            };
-            let doing = match stage {
-                Stage::Deploy => Doing::Deploy,
-                Stage::Errand(errand) => Doing::Errand(errand.name.clone()),
-                Stage::Delete => Doing::Delete,
-                Stage::Stop => continue,
-            };
-            if *progress == Progress::Done {
-                next += 1;
-            }
-            tasks.push(Judged {
-                id: TaskId::new(number as u64 + 1),
-                doing,
-                progress: *progress,
-            });
-        }
-        tasks
-    }
-
-    proptest! {
-        #[test]
-        fn operators_see_what_the_driver_does(
-            kind in prop::sample::select(OperationKind::ALL.to_vec()),
-            count in 0_usize..4,
-            picks in prop::collection::vec((0_usize..5, progresses()), 1..8),
-        ) {
-            let errands: Vec<_> = (0..count).map(|n| LifecycleErrand::new(format!("errand-{n}"))).collect();
-            let stages = stages(kind, &errands);
-            let tasks = tasks_of(&stages, &picks);
-            prop_assume!(!tasks.is_empty());
-            let reports = reports(kind, &stages, &tasks, &BTreeMap::new());
-            let seen = states(&reports);
-            match next_step(kind, &stages, &tasks, Former::AtRest) {
-                // Something that is none of its stages, after the last of them.
-                next_step::Step::Wait(_, stage) if stage == stages.len() => {}
-                next_step::Step::Wait(task, stage) => {
-                    prop_assert_eq!(reports[stage].task, Some(task.number()));
-                    prop_assert_eq!(seen[stage], StageState::Running);
-                    prop_assert!(seen[stage + 1..].iter().all(|state| *state == StageState::Waiting));
-                }
-                next_step::Step::Start(stage) => {
-                    prop_assert!(seen[stage..].iter().all(|state| *state == StageState::Waiting));
-                    prop_assert!(seen[..stage].iter().all(|state| *state != StageState::Waiting));
-                }
-                next_step::Step::Fail(Some(task)) => {
-                    let failed = reports.iter().find(|report| report.task == Some(task.number()));
-                    prop_assert_eq!(failed.map(|report| report.state), Some(StageState::Failed));
-                }
-                next_step::Step::Succeed => {
-                    prop_assert!(seen.iter().all(|state| *state == StageState::Done));
-                }
-                _ => {}
-            }
-        }
-    }
-
     #[test]
     fn what_has_ended_shows_nothing_that_goes_on() {
         use StageState::{Done, Failed, Running, Waiting};
@@ -392,7 +282,8 @@ mod tests {
             [(true, [Done, Done, Done]), (false, [Done, Failed, Waiting])]
         {
             let kind = OperationKind::Delete;
-            let mut reports = waiting(kind, &stages(kind, &[LifecycleErrand::new("cleanup-data")]));
+            let stages = stages(kind, &[LifecycleErrand::new("cleanup-data")]);
+            let mut reports = reports(kind, &stages, &[], &BTreeMap::new());
             reports[0].state = Done;
             reports[1].state = Running;
             end(&mut reports, is_success);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Fault, Instances, Marker, OperationKind, Order, Started, StoredMarker, configs::CurrentConfigs,
-    deployment, hand_over::HandOver, in_flight::InFlight,
+    deployment, in_flight::InFlight,
 };
 
 /// What there is under an ordered id.
@@ -60,7 +60,7 @@ impl Instances {
         let Some(stored) = stored else {
             return if !is_absent {
                 Err(Fault::Taken)
-            } else if self.is_in_progress_here(&order.instance) {
+            } else if self.drivers.in_progress(&order.instance).is_some() {
                 Err(Fault::Busy)
             } else {
                 Ok(Found::Vacant(Vacancy { before: None }))
@@ -85,26 +85,9 @@ impl Instances {
     /// Makes a new instance. Everything that can fail comes before the hand-over; afterwards the operation completes by
     /// itself.
     pub async fn create(&self, order: &Order, vacancy: Vacancy) -> Result<Started, Fault> {
-        let prepared = self.prepare(order, OperationKind::Create, None).await?;
-        let mut marker = prepared.marker;
-        marker.replaced_configs = CurrentConfigs::default().replaced_by(&prepared.configs);
-        let context = marker.context.clone();
-        let hand_over = HandOver {
-            order,
-            marker,
-            before: vacancy.before.as_deref(),
-            configs: prepared.configs,
-            secrets: prepared.secrets,
-            client: prepared.client,
-        };
-        let (director, manifest, context) = (
-            &self.neighbours.director,
-            prepared.manifest.as_str(),
-            &context,
-        );
-        self.hand_over(hand_over, |call| async move {
-            director.deploy(&call, manifest, context).await
-        })
-        .await
+        let mut prepared = self.prepare(order, OperationKind::Create, None).await?;
+        prepared.record.replaced_configs = CurrentConfigs::default().replaced_by(&prepared.configs);
+        self.hand_over(order, prepared, vacancy.before.as_deref())
+            .await
     }
 }

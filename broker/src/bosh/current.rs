@@ -1,14 +1,15 @@
 //! What an update or an upgrade finds.
 
 use odb_adapter_sdk::protocol::ManifestText;
-use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::{director::Deployment, http::Call};
 use secrecy::ExposeSecret;
 
 use super::{
-    Fault, Instances, OperationKind, Order, Outcome, Standing, Started, StoredMarker,
-    configs::CurrentConfigs, deployment, in_flight::InFlight, operation::SnapshotState, unfinished,
+    Fault, Instances, OperationKind, Order, Outcome, Started, StoredMarker,
+    configs::CurrentConfigs, deployment, in_flight::InFlight, last_operation::has_succeeded,
+    operation::SnapshotState, unfinished,
 };
+use odb_api_types::ids::InstanceId;
 
 /// What an operation on an existing instance finds.
 pub(super) enum Current {
@@ -26,16 +27,6 @@ pub(super) struct AtRest {
 }
 
 impl Instances {
-    /// The plan that the instance is on, as far as its marker knows.
-    pub async fn current_plan(
-        &self,
-        call: &Call,
-        instance: &InstanceId,
-    ) -> Result<Option<PlanId>, Fault> {
-        let stored = self.neighbours.markers.read(call, instance).await?;
-        Ok(stored.and_then(|stored| stored.marker.settled_plan().cloned()))
-    }
-
     /// Makes sure that there is such an instance.
     pub async fn require(&self, call: &Call, instance: &InstanceId) -> Result<(), Fault> {
         let director = &self.neighbours.director;
@@ -84,7 +75,7 @@ impl Instances {
             return Ok(outcome.is_some_and(Outcome::is_success));
         }
         let latest = self.guess(call, instance).await?;
-        Ok(matches!(latest, Standing::Ended { outcome, .. } if outcome.is_success()))
+        Ok(has_succeeded(&latest))
     }
 
     /// Looks at the instance before an operation of this kind.
@@ -125,7 +116,7 @@ impl Instances {
             }
             InFlight::AtRest(stored) => stored,
         };
-        if !unfinished.is_empty() || self.is_in_progress_here(&order.instance) {
+        if !unfinished.is_empty() || self.drivers.in_progress(&order.instance).is_some() {
             return Err(Fault::Busy);
         }
         Ok(Current::AtRest(AtRest {

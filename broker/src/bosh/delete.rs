@@ -1,7 +1,5 @@
 //! The end of a service instance.
 
-use std::collections::BTreeMap;
-
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_api_types::ids::PlanId;
 use odb_platform::{
@@ -10,14 +8,15 @@ use odb_platform::{
 };
 
 use super::{
-    Fault, Instances, Known, OperationKind, Order, Started, StoredMarker, WriteMarkerError,
-    deployment, errands, force,
-    hand_over::HandOver,
-    in_flight::{InFlight, UNKNOWN_TASK, started},
+    Fault, Instances, OperationKind, Order, Started, StoredMarker, WriteMarkerError, deployment,
+    force,
+    in_flight::InFlight,
     leftovers,
     marker::{ClientRole, CutShort, Marker, NewMarker, Origin},
     of_context,
-    operation::{Begun, Operation},
+    operation::{Begun, Operation, UNKNOWN_TASK},
+    preparation::Prepared,
+    submission::Work,
     unfinished,
 };
 use crate::telemetry::Chain;
@@ -119,19 +118,17 @@ impl Instances {
             InFlight::OnItsWay { .. } => return Err(Fault::Busy),
             InFlight::AtRest(stored) => stored,
         };
-        if let Some(Known {
-            snapshot, started, ..
-        }) = self.drivers.known(&order.instance)
-            && snapshot.is_in_progress()
-        {
-            return match (snapshot.kind, snapshot.context, started) {
-                (OperationKind::Create, Some(context), _) => {
+        if let Some(known) = self.drivers.in_progress(&order.instance) {
+            let kind = known.operation.kind();
+            return match known.started {
+                _ if kind == OperationKind::Create => {
+                    let context = known.operation.record.context.clone();
                     let before = stored.as_ref();
                     let started = self.cut_short(order, wish, context, &unfinished, before);
                     started.await.map(Deleted::Started)
                 }
-                (kind, _, Some(started)) if kind.deletes() => Ok(Deleted::Started(started)),
-                _ => Err(Fault::Busy),
+                Some(started) if kind.deletes() => Ok(Deleted::Started(started)),
+                Some(_) | None => Err(Fault::Busy),
             };
         }
         if !unfinished.is_empty() {
@@ -216,17 +213,16 @@ impl Instances {
             context,
             first_task,
         });
-        let before = before.map(|stored| &stored.id);
         let stored = self.remember(&call, order, &marker, before).await?;
         tracing::info!(
             bosh.task.id = first_task.number(),
             "the creation is cut short"
         );
-        let started = started(&order.instance, &marker, first_task);
         let operation = Operation {
             begun: Begun::Here,
-            ..Operation::of_marker(&order.instance, &marker, stored, None)
+            ..Operation::new(&order.instance, marker, stored)
         };
+        let started = operation.started(None);
         self.drivers
             .start(&self.neighbours, operation, Some(started.clone()));
         Ok(started)
@@ -240,9 +236,9 @@ impl Instances {
         context: &ContextId,
         unfinished: &[Task],
     ) -> Result<TaskId, Fault> {
-        if let Some(Known { snapshot, .. }) = self.drivers.known(&order.instance)
-            && snapshot.context.as_ref() == Some(context)
-            && let Some(task) = snapshot.first_task
+        if let Some(known) = self.drivers.known(&order.instance)
+            && known.operation.record.context == *context
+            && let Some(task) = known.first_task()
         {
             return Ok(task);
         }
@@ -256,9 +252,7 @@ impl Instances {
             .tasks(call, &of_context(context))
             .await
             .map_err(Fault::director("list the tasks of an operation"))?;
-        Ok(tasks
-            .first()
-            .map_or_else(|| TaskId::new(UNKNOWN_TASK), |task| task.id))
+        Ok(tasks.first().map_or(UNKNOWN_TASK, |task| task.id))
     }
 
     /// A plan that is gone from the configuration has no errands any more.
@@ -276,31 +270,13 @@ impl Instances {
         errands: Vec<LifecycleErrand>,
         before: Option<&StoredMarker>,
     ) -> Result<Started, Fault> {
-        let first = errands.first().cloned();
-        let marker = self.delete_marker(order, wish, errands, before);
-        let context = marker.context.clone();
-        let hand_over = HandOver {
-            order,
-            marker,
-            before,
-            configs: BTreeMap::new(),
-            secrets: Vec::new(),
-            client: None,
+        let work = match errands.first() {
+            Some(errand) => Work::Errand(errand.clone()),
+            None => Work::Delete(force(wish.kind)),
         };
-        let name = deployment(&order.instance);
-        let (director, name, context, first) =
-            (&self.neighbours.director, &name, &context, first.as_ref());
-        self.hand_over(hand_over, |call| async move {
-            match first {
-                Some(errand) => errands::run(director, &call, name, errand, context).await,
-                None => {
-                    director
-                        .delete(&call, name, force(wish.kind), context)
-                        .await
-                }
-            }
-        })
-        .await
+        let record = self.delete_marker(order, wish, errands, before);
+        self.hand_over(order, Prepared::new(record, work), before)
+            .await
     }
 
     fn delete_marker(

@@ -4,7 +4,6 @@
 
 mod amnesia;
 mod cancelling;
-mod doubt;
 mod ending;
 mod obstacle;
 mod stopping;
@@ -12,12 +11,8 @@ mod stopping;
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
-use odb_api_types::{
-    code::Code,
-    management::{StageState, StageStatus},
-};
 use odb_platform::{
-    director::{ContextId, DirectorError, SubmitError, TaskId, TaskState},
+    director::{DirectorError, SubmitError, TaskId, TaskState},
     http::{Call, StatusCode},
 };
 use tokio::{
@@ -29,22 +24,28 @@ use tracing::Instrument;
 use super::{
     Neighbours, Outcome,
     course::{self, StepLog},
-    errands, force,
-    insistence::{self, Inquirer, Pauses},
+    force,
+    insistence::{self, Inquirer},
     narrative::{self, Cancelling, LatestStep, Scene},
-    next_step::{Doing, Judged, Progress, Stage, Step, next_step, stages},
+    next_step::{Doing, Former, Judged, Progress, Stage, Step, next_step},
     observer::Observer,
     operation::{Begun, Operation, Plea, Snapshot, SnapshotState},
-    submission,
+    submission::{self, Work},
 };
-use crate::telemetry::{
-    Chain, metrics,
-    metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue},
+use crate::{
+    telemetry::{
+        Chain, metrics,
+        metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue},
+    },
+    wait::{Absence, Backoff},
 };
 use amnesia::Recalled;
 use cancelling::Repeats;
-use doubt::Doubt;
 use obstacle::Obstacle;
+use odb_api_types::{
+    code::Code,
+    management::{StageState, StageStatus},
+};
 use stopping::Stopping;
 
 /// Carries one operation to its end.
@@ -60,7 +61,8 @@ pub(super) struct Driver {
     steps: BTreeMap<TaskId, StepLog>,
     snapshot: watch::Sender<Snapshot>,
     stopping: Stopping,
-    doubt: Doubt,
+    /// While what was sent last may still be on its way: for how long the Director has been seen without it.
+    doubt: Option<Absence>,
     /// What the audit tells, once it was asked because tasks are missing.
     recalled: Option<Recalled>,
     /// While a task is followed that is to be cancelled.
@@ -78,36 +80,39 @@ enum End {
 struct Attempts {
     stage: Option<usize>,
     failed: u32,
-    pauses: Pauses,
+    backoff: Backoff,
 }
 
 impl Attempts {
     fn turn_to(&mut self, stage: usize) {
         if self.stage.replace(stage) != Some(stage) {
             self.failed = 0;
-            self.pauses.shorten();
+            self.backoff.reset();
         }
     }
 }
 
 /// What polls read before the driver has looked.
 pub(super) fn first_snapshot(operation: &Operation) -> Snapshot {
-    let stages = all_stages(operation);
+    let stages = operation.stages();
     let description = narrative::in_progress(&Scene {
-        kind: operation.kind,
+        kind: operation.kind(),
         stages: &stages,
         stage: 0,
         latest: &LatestStep::default(),
         cancelling: cancelling_of(operation, None),
     });
     Snapshot {
-        kind: operation.kind,
-        context: operation.context.clone(),
         first_task: operation.first_task,
         since: Instant::now(),
         is_without_news: false,
         plea: None,
-        stages: Arc::new(course::waiting(operation.kind, &stages)),
+        stages: Arc::new(course::reports(
+            operation.kind(),
+            &stages,
+            &[],
+            &BTreeMap::new(),
+        )),
         state: SnapshotState::InProgress(description),
     }
 }
@@ -115,20 +120,15 @@ pub(super) fn first_snapshot(operation: &Operation) -> Snapshot {
 /// What users are told of a cancellation. What a deletion cuts short is cancelled, too.
 fn cancelling_of(operation: &Operation, plea: Option<Plea>) -> Cancelling {
     match plea {
-        Some(Plea::Refused) if operation.cancelled_by.is_none() => Cancelling::RefusedToDeletion,
+        Some(Plea::Refused) if operation.record.cancelled_by.is_none() => {
+            Cancelling::RefusedToDeletion
+        }
         Some(Plea::Refused) => Cancelling::Refused,
-        Some(Plea::Granted) | None if operation.cancelled_by.is_some() => Cancelling::ByOperator,
+        Some(Plea::Granted) | None if operation.record.cancelled_by.is_some() => {
+            Cancelling::ByOperator
+        }
         Some(Plea::Granted) | None => Cancelling::No,
     }
-}
-
-/// What an operation consists of, when nothing of it is known to be left out.
-pub(super) fn all_stages(operation: &Operation) -> Vec<Stage> {
-    let mut stages = stages(operation.kind, &operation.errands);
-    if operation.cuts_short.is_some() {
-        stages.insert(0, Stage::Stop);
-    }
-    stages
 }
 
 impl Driver {
@@ -140,22 +140,22 @@ impl Driver {
     ) -> Self {
         let inquirer = Inquirer::new(
             &neighbours.timings,
-            operation.request.clone(),
+            operation.record.request.clone(),
             snapshot.clone(),
         );
         Self {
             observer: Observer::new(neighbours.clone(), &operation, inquirer.clone()),
             inquirer,
             // The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
-            doubt: match (operation.begun, &operation.cuts_short) {
-                (Begun::Here, None) => Doubt::default(),
+            doubt: match (operation.begun, &operation.record.cuts_short) {
+                (Begun::Here, None) => None,
                 (Begun::Here, Some(_)) | (Begun::Redirected(_) | Begun::Elsewhere, _) => {
-                    Doubt::Unresolved
+                    Some(Absence::default())
                 }
             },
             seen: Vec::new(),
             steps: BTreeMap::new(),
-            stages: all_stages(&operation),
+            stages: operation.stages(),
             neighbours,
             operation,
             latest: LatestStep::default(),
@@ -173,9 +173,9 @@ impl Driver {
         let operation = &self.operation;
         let span = tracing::info_span!(
             "driver",
-            request.id = %operation.request,
+            request.id = %operation.record.request,
             instance.id = %operation.instance,
-            operation = %operation.kind,
+            operation = %operation.kind(),
         );
         // A driver that an async function owns is in its future twice.
         let mut driver = Box::new(self);
@@ -192,13 +192,13 @@ impl Driver {
             Begun::Elsewhere => OperationOrigin::Elsewhere,
         };
         let neighbours = self.neighbours.clone();
-        let plan = self.operation.plan.as_ref();
-        let plan = plan.and_then(|plan| neighbours.offering.plan(plan));
+        let record = &self.operation.record;
+        let plan = neighbours.offering.plan(&record.plan);
         let plan = plan.map(|plan| plan.name.as_str());
-        let counted =
-            metrics()
-                .operations
-                .follow(self.operation.kind, plan, origin, self.operation.began);
+        let began = record.began.unwrap_or_else(Timestamp::now);
+        let counted = metrics()
+            .operations
+            .follow(record.operation, plan, origin, began);
         let driven = self.drive().await;
         Box::pin(self.conclude(driven, &counted)).await;
     }
@@ -212,9 +212,9 @@ impl Driver {
                 self.prune_secrets().await;
                 self.see_to_client().await;
                 let outcome = Outcome::Succeeded {
-                    description: narrative::completed(self.operation.kind),
+                    description: narrative::completed(self.operation.kind()),
                 };
-                if self.operation.kind.deletes() {
+                if self.operation.kind().deletes() {
                     // Its marker is gone, and with it the last thing there was to record.
                     counted.ended(OperationOutcome::Succeeded);
                     let at = Timestamp::now();
@@ -241,29 +241,29 @@ impl Driver {
         let mut attempts = Attempts {
             stage: None,
             failed: 0,
-            pauses: Pauses::new(&self.neighbours.timings),
+            backoff: Backoff::between_attempts(&self.neighbours.timings),
         };
-        let mut empty_since: Option<Instant> = None;
+        let mut empty = Absence::default();
         loop {
-            let mut tasks = self.observer.look(self.operation.context.as_ref()).await?;
+            let mut tasks = self.observer.look(&self.operation.record.context).await?;
             self.add_traces(&mut tasks);
             self.note_first(&tasks);
             self.seen.clone_from(&tasks);
             let former = self.look_at_former(&tasks).await?;
-            let step = next_step(
-                self.operation.kind,
+            let plan = next_step(
+                self.operation.kind(),
                 &self.stages,
                 &tasks,
                 self.stopping.former(&former),
             );
-            match step {
+            match plan.step {
                 Step::Cancel(task) => {
-                    self.doubt.resolve();
+                    self.doubt = None;
                     Box::pin(self.cancel(task, 0)).await?;
                 }
                 Step::AwaitFormer => self.await_former().await,
                 Step::Wait(task, stage) => {
-                    self.doubt.resolve();
+                    self.doubt = None;
                     if self.is_cancelled() {
                         Box::pin(self.cancel(task, stage)).await?;
                     } else {
@@ -297,7 +297,7 @@ impl Driver {
                     return Ok(End::Succeeded);
                 }
                 Step::Succeed => return Ok(End::Succeeded),
-                Step::NeverSubmitted if self.is_to_be_awaited(&mut empty_since) => {
+                Step::NeverSubmitted if self.is_to_be_awaited(&mut empty) => {
                     sleep(self.neighbours.timings.first_look).await;
                 }
                 Step::NeverSubmitted | Step::Fail(None) if !self.has_recalled() => {
@@ -326,7 +326,7 @@ impl Driver {
     ) -> Result<(), Obstacle> {
         attempts.turn_to(stage);
         if tasks.last().is_some_and(was_shut) {
-            attempts.pauses.pause().await;
+            attempts.backoff.pause().await;
         }
         match self.start(stage).await {
             Ok(()) => {}
@@ -335,11 +335,11 @@ impl Driver {
             }
             Err(error) if passes(&error) => {
                 if matches!(error, SubmitError::LostAnswer { .. }) {
-                    self.doubt = Doubt::Unresolved;
+                    self.doubt = Some(Absence::default());
                 }
                 attempts.failed = attempts.failed.saturating_add(1);
                 insistence::tell(attempts.failed, &error, "start the next step");
-                attempts.pauses.pause().await;
+                attempts.backoff.pause().await;
             }
             Err(error) => {
                 return Err(Obstacle::new(format!(
@@ -369,10 +369,9 @@ impl Driver {
         self.tell(stage);
         let timings = self.neighbours.timings;
         let mut offset = 0;
-        let mut pause = timings.first_look;
+        let mut backoff = Backoff::between_looks(&timings);
         loop {
-            sleep(pause).await;
-            pause = (pause * 3 / 2).min(timings.longest_look);
+            backoff.pause().await;
             let director = &self.neighbours.director;
             let read = |call| async move { director.task(&call, task).await };
             let seen = self.inquirer.insist("read the task", read).await?;
@@ -407,47 +406,32 @@ impl Driver {
     async fn start(&mut self, stage: usize) -> Result<(), SubmitError> {
         self.latest = LatestStep::default();
         self.tell(stage);
-        // A token of a Go broker whose operation has errands has a context id.
-        let context = self
-            .operation
-            .context
-            .get_or_insert_with(ContextId::random)
-            .clone();
-        let neighbours = self.neighbours.clone();
-        let (director, deployment) = (&neighbours.director, &self.operation.deployment);
+        let neighbours = &self.neighbours;
+        let (director, context) = (&neighbours.director, &self.operation.record.context);
+        let work = match &self.stages[stage] {
+            Stage::Errand(errand) => Work::Errand(errand.clone()),
+            Stage::Delete => Work::Delete(force(self.operation.kind())),
+            Stage::Stop | Stage::Deploy => {
+                return Err(SubmitError::Refused {
+                    asked: "POST /deployments".to_owned(),
+                    status: StatusCode::BAD_REQUEST,
+                    code: None,
+                    description: "only a request can hand over a deployment".to_owned(),
+                });
+            }
+        };
+        let name = self.operation.deployment();
         let waiting = metrics().queues.wait(Queue::Submission);
         let _place = neighbours.submissions.acquire().await;
         drop(waiting);
         let call = self.call();
-        let stage = &self.stages[stage];
-        let kind = self.operation.kind;
         let task = submission::submit(
             director,
             &call,
-            &context,
+            context,
             self.observer.newest(),
             neighbours.timings.lost_answer,
-            |call| {
-                let context = &context;
-                async move {
-                    match stage {
-                        Stage::Errand(errand) => {
-                            errands::run(director, &call, deployment, errand, context).await
-                        }
-                        Stage::Delete => {
-                            director
-                                .delete(&call, deployment, force(kind), context)
-                                .await
-                        }
-                        Stage::Stop | Stage::Deploy => Err(SubmitError::Refused {
-                            asked: "POST /deployments".to_owned(),
-                            status: StatusCode::BAD_REQUEST,
-                            code: None,
-                            description: "only a request can hand over a deployment".to_owned(),
-                        }),
-                    }
-                }
-            },
+            |call| work.send(director, call, &name, context),
         )
         .await?;
         tracing::info!(bosh.task.id = task.number(), "the next step has begun");
@@ -457,7 +441,7 @@ impl Driver {
 
     fn tell(&self, stage: usize) {
         let description = narrative::in_progress(&Scene {
-            kind: self.operation.kind,
+            kind: self.operation.kind(),
             stages: &self.stages,
             stage,
             latest: &self.latest,
@@ -492,17 +476,19 @@ impl Driver {
         });
         if has_ended {
             // Nobody need listen.
-            let _ = self.neighbours.ends.send(self.operation.kind);
+            let _ = self.neighbours.ends.send(self.operation.kind());
         }
     }
 
     fn reports(&self) -> Vec<StageStatus> {
-        course::reports(self.operation.kind, &self.stages, &self.seen, &self.steps)
+        let kind = self.operation.kind();
+        let plan = next_step(kind, &self.stages, &self.seen, Former::AtRest);
+        course::reports(kind, &self.stages, &plan.stages, &self.steps)
     }
 
     fn call(&self) -> Call {
         Call::within(self.neighbours.timings.driver_call)
-            .with_request_id(self.operation.request.as_str())
+            .with_request_id(self.operation.record.request.as_str())
     }
 }
 

@@ -1,24 +1,38 @@
 //! The operations in flight, one driver each, and what the latest ones came to.
 
-mod revival;
-
 use std::{
+    any::Any,
     collections::HashMap,
     future::Future,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use odb_api_types::{code::Code, ids::InstanceId};
-use tokio::{runtime::Handle, sync::watch, time::Instant};
+use futures_util::FutureExt;
+use odb_platform::director::TaskId;
+use tokio::{
+    runtime::Handle,
+    sync::watch,
+    time::{Instant, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Neighbours, Presence, PresenceKind, Started,
+    Marker, Neighbours, Started,
     driver::{Driver, first_snapshot},
-    operation::{Begun, Operation, Snapshot, SnapshotState},
+    operation::{Begun, Operation, Snapshot},
 };
-use crate::{config::Timings, instance_clients::InstanceClient, telemetry::redact};
-use revival::begin_until_one_ends;
+use crate::{
+    config::Timings,
+    engine::{Occupancy, OccupancyKind},
+    instance_clients::InstanceClient,
+    telemetry::redact,
+};
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, PlanId},
+};
 
 /// Ended operations are swept out when there are more than this.
 const SWEEP_ABOVE: usize = 1024;
@@ -41,54 +55,80 @@ struct Entry {
     /// The answer that the request got, for its identical repeat.
     started: Option<Started>,
     since: Instant,
-    /// When it was first noticed that the operation has ended.
-    ended: Option<Instant>,
     /// Stops the driver when a later operation takes its place.
     cancelled: CancellationToken,
-    /// The operation before, which is the latest again if this one is not handed over after all.
-    former: Option<Box<Self>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Phase {
-    /// Its request is at it.
-    HandingOver,
-    /// Its driver is at it, or has ended.
+    /// Its request submits it. The operation before is the latest again if nothing is submitted after all.
+    Submitting(Option<Box<Entry>>),
+    /// Its driver follows it, or writes its outcome down.
     Driven,
+    /// Its driver has ended, or was stopped.
+    Left(Instant),
 }
 
 impl Entry {
+    /// The driver of this very operation is gone. While the next one is being submitted its entry waits there.
+    fn leave(&mut self, operation: &Arc<Operation>) {
+        if Arc::ptr_eq(&self.operation, operation) {
+            self.phase = Phase::Left(Instant::now());
+        } else if let Phase::Submitting(Some(former)) = &mut self.phase {
+            former.leave(operation);
+        }
+    }
+
+    fn is_in_progress(&self) -> bool {
+        self.snapshot.borrow().is_in_progress()
+    }
+
     fn known(&self) -> Option<Known> {
         let snapshot = self.snapshot.borrow().clone();
-        // A driver that is gone without a word knows nothing any more.
-        let is_mute = self.phase == Phase::Driven && self.snapshot.has_changed().is_err();
-        if is_mute && snapshot.is_in_progress() {
-            return None;
-        }
-        Some(Known {
+        // A driver that was stopped knows nothing any more.
+        let is_stopped = matches!(self.phase, Phase::Left(_)) && snapshot.is_in_progress();
+        (!is_stopped).then(|| Known {
             operation: self.operation.clone(),
             snapshot,
             started: self.started.clone(),
         })
     }
 
+    /// The same, if it is in progress and somebody is at it. A submission that takes longer than any request has was cut off.
+    fn at_work(&self, timings: &Timings) -> Option<Known> {
+        let is_alive = match self.phase {
+            Phase::Submitting(_) => self.since.elapsed() < timings.request_budget * 2,
+            Phase::Driven => true,
+            Phase::Left(_) => false,
+        };
+        self.known()
+            .filter(|known| is_alive && known.is_in_progress())
+    }
+
     /// Where the operation was begun, for a driver that takes the place of this one.
     fn redirected(&self) -> Begun {
-        match (self.operation.begun, self.phase) {
-            (Begun::Here, Phase::Driven) => Begun::Redirected(self.since),
-            (Begun::Here, Phase::HandingOver) => Begun::Elsewhere,
+        match (self.operation.begun, &self.phase) {
+            (Begun::Here, Phase::Submitting(_)) => Begun::Elsewhere,
+            (Begun::Here, Phase::Driven | Phase::Left(_)) => Begun::Redirected(self.since),
             (begun @ (Begun::Redirected(_) | Begun::Elsewhere), _) => begun,
         }
     }
 
+    /// Another operation takes its place, after one that has ended has written its outcome down.
+    fn stop(&self) {
+        self.cancelled.cancel();
+        if let Phase::Submitting(Some(former)) = &self.phase {
+            former.stop();
+        }
+    }
+
     /// The entry of an operation that has ended. One that has not is stopped.
-    fn if_ended(mut self) -> Option<Self> {
-        if is_in_progress(&self) {
+    fn if_ended(self) -> Option<Box<Self>> {
+        if self.is_in_progress() {
             self.cancelled.cancel();
             return None;
         }
-        self.former = None;
-        Some(self)
+        Some(Box::new(self))
     }
 }
 
@@ -98,6 +138,22 @@ pub(super) struct Known {
     pub(super) operation: Arc<Operation>,
     pub(super) snapshot: Snapshot,
     pub(super) started: Option<Started>,
+}
+
+impl Known {
+    pub(super) fn is_in_progress(&self) -> bool {
+        self.snapshot.is_in_progress()
+    }
+
+    /// The task that it began with.
+    pub(super) fn first_task(&self) -> Option<TaskId> {
+        self.snapshot.first_task
+    }
+
+    /// It is the operation that a record is about.
+    pub(super) fn is_of(&self, record: &Marker) -> bool {
+        self.operation.record.context == record.context
+    }
 }
 
 impl Drivers {
@@ -110,27 +166,23 @@ impl Drivers {
         }
     }
 
-    /// Says that an operation is being handed over: until its driver starts, a poll reads that it is in progress.
+    /// Registers an operation that is being submitted: until its driver starts, a poll reads that it is in progress.
     pub(super) fn announce(&self, timings: &Timings, operation: Operation) {
-        // Nobody writes it; it is read all the same.
+        // Nothing is sent in it; it is read all the same.
         let (_, snapshot) = watch::channel(first_snapshot(&operation));
         let instance = operation.instance.clone();
-        let announced = self.entry(Phase::HandingOver, operation, None, snapshot);
         let mut entries = self.lock();
         let former = entries.remove(&instance).and_then(Entry::if_ended);
-        let announced = Entry {
-            former: former.map(Box::new),
-            ..announced
-        };
+        let announced = self.entry(Phase::Submitting(former), operation, None, snapshot);
         insert(&mut entries, instance, announced, timings);
     }
 
-    /// Says that an operation that was announced is not handed over: the one before is the latest again.
+    /// Unregisters an operation that is not submitted: the one before is the latest again.
     pub(super) fn withdraw(&self, instance: &InstanceId) {
         let mut entries = self.lock();
         if let Some(announced) = entries.remove(instance) {
             announced.cancelled.cancel();
-            if let Some(former) = announced.former {
+            if let Phase::Submitting(Some(former)) = announced.phase {
                 entries.insert(instance.clone(), *former);
             }
         }
@@ -140,16 +192,18 @@ impl Drivers {
     pub(super) fn start(
         &self,
         neighbours: &Arc<Neighbours>,
-        mut operation: Operation,
+        operation: Operation,
         started: Option<Started>,
-    ) -> Snapshot {
-        // A driver lives long, and needs no secret to undo what was done.
-        operation.client_in_hand = operation.client_in_hand.map(InstanceClient::without_secret);
-        if let Some(driven) = self.driven(&operation) {
-            return driven;
-        }
-        let first = first_snapshot(&operation);
-        self.begin(neighbours, operation, started, first)
+    ) -> Known {
+        let driven = self.lock().get(&operation.instance).and_then(|entry| {
+            let is_same = entry.operation.record.context == operation.record.context;
+            let is_driven = matches!(entry.phase, Phase::Driven) && entry.is_in_progress();
+            (is_same && is_driven).then(|| entry.known()).flatten()
+        });
+        driven.unwrap_or_else(|| {
+            let first = first_snapshot(&operation);
+            self.begin(neighbours, operation, started, first)
+        })
     }
 
     /// Drives the very operation that is being driven in another way: its driver ends before the new one begins, which gets
@@ -159,32 +213,33 @@ impl Drivers {
         neighbours: &Arc<Neighbours>,
         mut operation: Operation,
         started: Option<Started>,
-    ) -> Snapshot {
+    ) {
         let mut first = first_snapshot(&operation);
         if let Some(entry) = self.lock().get(&operation.instance)
-            && entry.operation.context == operation.context
+            && entry.operation.record.context == operation.record.context
         {
             operation.begun = entry.redirected();
-            operation
-                .client_in_hand
-                .clone_from(&entry.operation.client_in_hand);
+            operation.client.clone_from(&entry.operation.client);
             let snapshot = entry.snapshot.borrow();
-            first.first_task = first.first_task.or(snapshot.first_task);
+            operation.first_task = operation.first_task.or(snapshot.first_task);
+            first.first_task = operation.first_task;
             first.stages = snapshot.stages.clone();
         }
-        self.begin(neighbours, operation, started, first)
+        self.begin(neighbours, operation, started, first);
     }
 
     fn begin(
         &self,
         neighbours: &Arc<Neighbours>,
-        operation: Operation,
+        mut operation: Operation,
         started: Option<Started>,
         first: Snapshot,
-    ) -> Snapshot {
+    ) -> Known {
+        // A driver lives long, and needs no secret to undo what was done.
+        operation.client = operation.client.map(InstanceClient::without_secret);
         let (told, snapshot) = watch::channel(first.clone());
-        let entry = self.entry(Phase::Driven, operation.clone(), started, snapshot);
-        let cancelled = entry.cancelled.clone();
+        let entry = self.entry(Phase::Driven, operation.clone(), started.clone(), snapshot);
+        let (cancelled, driven) = (entry.cancelled.clone(), entry.operation.clone());
         let former = {
             let mut entries = self.lock();
             let instance = operation.instance.clone();
@@ -192,7 +247,13 @@ impl Drivers {
             insert(&mut entries, instance, entry, &neighbours.timings);
             former
         };
+        let known = Known {
+            operation: driven.clone(),
+            snapshot: first,
+            started,
+        };
         let driving = Box::pin(drive(neighbours.clone(), operation, told));
+        let this = self.clone();
         self.runtime.spawn(async move {
             let driving = async {
                 if let Some(former) = former {
@@ -201,34 +262,37 @@ impl Drivers {
                 driving.await;
             };
             cancelled.run_until_cancelled(driving).await;
+            this.leave(&driven);
         });
-        first
+        known
     }
 
-    /// Starts driving what nobody here is at. Who does not hold the instance's lock may be late with what was read: an
-    /// operation that is being handed over, or driven, stays as it is.
-    pub(super) fn take_over(&self, neighbours: &Arc<Neighbours>, operation: Operation) -> Snapshot {
-        match self.at_work(&operation.instance, &neighbours.timings) {
-            Some(at_work) => at_work,
-            None => self.start(neighbours, operation, None),
+    /// The driver of this very operation has ended, or was stopped.
+    fn leave(&self, operation: &Arc<Operation>) {
+        let mut entries = self.lock();
+        if let Some(entry) = entries.get_mut(&operation.instance) {
+            entry.leave(operation);
         }
     }
 
-    /// What is being done with an instance. A hand-over that takes longer than any request has was cut off.
-    fn at_work(&self, instance: &InstanceId, timings: &Timings) -> Option<Snapshot> {
-        let entries = self.lock();
-        let entry = entries.get(instance)?;
-        let is_alive = match entry.phase {
-            Phase::HandingOver => entry.since.elapsed() < timings.request_budget * 2,
-            Phase::Driven => entry.snapshot.has_changed().is_ok(),
-        };
-        let snapshot = entry.snapshot.borrow();
-        (is_alive && snapshot.is_in_progress()).then(|| snapshot.clone())
+    /// Starts driving what nobody here is at. Without the instance's lock what was read may be out of date: an operation that
+    /// is being submitted, or driven, stays as it is.
+    pub(super) fn take_over(&self, neighbours: &Arc<Neighbours>, operation: Operation) -> Known {
+        let at_work = self
+            .lock()
+            .get(&operation.instance)
+            .and_then(|entry| entry.at_work(&neighbours.timings));
+        at_work.unwrap_or_else(|| self.start(neighbours, operation, None))
     }
 
     /// What is known of the instance's latest operation without asking anybody.
     pub(super) fn known(&self, instance: &InstanceId) -> Option<Known> {
         self.lock().get(instance).and_then(Entry::known)
+    }
+
+    /// The operation that is in progress on the instance, as far as that is known without asking anybody.
+    pub(super) fn in_progress(&self, instance: &InstanceId) -> Option<Known> {
+        self.known(instance).filter(Known::is_in_progress)
     }
 
     /// The same of all instances.
@@ -240,7 +304,7 @@ impl Drivers {
         known.collect()
     }
 
-    /// Tells of every step of an instance's latest operation.
+    /// Every step of an instance's latest operation from now on.
     pub(super) fn watch(&self, instance: &InstanceId) -> Option<watch::Receiver<Snapshot>> {
         let entries = self.lock();
         Some(entries.get(instance)?.snapshot.clone())
@@ -255,18 +319,19 @@ impl Drivers {
     }
 
     /// What the latest operations mean for the places of their instances.
-    pub(super) fn presences(&self) -> Vec<(InstanceId, Presence)> {
+    pub(super) fn occupied(&self) -> Vec<(InstanceId, Occupancy)> {
         let entries = self.lock();
-        let told = entries.iter().map(|(instance, entry)| {
-            let snapshot = entry.snapshot.borrow();
-            let presence = Presence {
-                plan: entry.operation.plan.clone(),
-                kind: PresenceKind::of(snapshot.kind, &snapshot.state),
+        let occupied = entries.iter().map(|(instance, entry)| {
+            let record = &entry.operation.record;
+            let state = entry.snapshot.borrow().operation_state();
+            let occupancy = Occupancy {
+                plan: Some(record.plan.clone()).filter(PlanId::is_known),
+                kind: OccupancyKind::of(record.operation, state),
                 since: Some(entry.since),
             };
-            (instance.clone(), presence)
+            (instance.clone(), occupancy)
         });
-        told.collect()
+        occupied.collect()
     }
 
     /// Forgets an instance that is gone.
@@ -277,16 +342,6 @@ impl Drivers {
         }
     }
 
-    fn driven(&self, operation: &Operation) -> Option<Snapshot> {
-        let entries = self.lock();
-        let entry = entries.get(&operation.instance)?;
-        // A driver that is gone without a word, or that never ran, drives nothing.
-        let is_alive = entry.snapshot.has_changed().is_ok();
-        let snapshot = entry.snapshot.borrow();
-        let is_same = snapshot.context == operation.context;
-        (is_alive && is_same && snapshot.is_in_progress()).then(|| snapshot.clone())
-    }
-
     fn entry(
         &self,
         phase: Phase,
@@ -294,19 +349,17 @@ impl Drivers {
         started: Option<Started>,
         snapshot: watch::Receiver<Snapshot>,
     ) -> Entry {
-        let client_in_hand = operation.client_in_hand.map(InstanceClient::without_secret);
+        let client = operation.client.map(InstanceClient::without_secret);
         Entry {
             operation: Arc::new(Operation {
-                client_in_hand,
+                client,
                 ..operation
             }),
             snapshot,
             phase,
             started,
             since: Instant::now(),
-            ended: None,
             cancelled: self.stopping.child_token(),
-            former: None,
         }
     }
 
@@ -323,16 +376,13 @@ async fn ended(mut driver: watch::Receiver<Snapshot>) {
 /// The latest operation on an instance is another one now.
 fn insert(entries: &mut Entries, instance: InstanceId, entry: Entry, timings: &Timings) {
     if entries.len() > SWEEP_ABOVE {
-        entries.retain(|_, entry| {
-            is_in_progress(entry)
-                || entry.ended.get_or_insert_with(Instant::now).elapsed() < timings.remembered
+        entries.retain(|_, entry| match entry.phase {
+            Phase::Left(at) => at.elapsed() < timings.remembered,
+            Phase::Submitting(_) | Phase::Driven => true,
         });
     }
     if let Some(replaced) = entries.insert(instance, entry) {
-        replaced.cancelled.cancel();
-        if let Some(former) = replaced.former {
-            former.cancelled.cancel();
-        }
+        replaced.stop();
     }
 }
 
@@ -343,7 +393,7 @@ async fn drive(
     mut operation: Operation,
     snapshot: watch::Sender<Snapshot>,
 ) {
-    let (request, instance) = (operation.request.clone(), operation.instance.clone());
+    let (request, instance) = (operation.record.request.clone(), operation.instance.clone());
     let pause = neighbours.timings.longest_retry;
     let driver = || {
         // What has been told as the end is not taken back.
@@ -367,28 +417,46 @@ async fn drive(
     Box::pin(begin_until_one_ends(driver, pause, complain)).await;
 }
 
-fn is_in_progress(entry: &Entry) -> bool {
-    matches!(entry.snapshot.borrow().state, SnapshotState::InProgress(_))
+/// Begins the work again, after a pause, as long as it panics.
+async fn begin_until_one_ends<Work>(
+    mut begin: impl FnMut() -> Option<Work>,
+    pause: Duration,
+    complain: impl Fn(&str),
+) where
+    Work: Future<Output = ()>,
+{
+    while let Some(work) = begin() {
+        // The next one begins from what the Director tells, not from what this one has left.
+        let Err(panic) = AssertUnwindSafe(work).catch_unwind().await else {
+            return;
+        };
+        complain(panic_text(panic.as_ref()));
+        sleep(pause).await;
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
     use jiff::Timestamp;
 
     use super::*;
-    use crate::bosh::{
-        Outcome,
-        configs::{ObsoleteConfigs, ReplacedConfigs},
-        deployment,
-        marker::ClientRole,
-    };
-    use odb_api_types::{ids::RequestId, kind::OperationKind};
+    use crate::bosh::{Outcome, marker, operation::SnapshotState};
+    use odb_api_types::kind::OperationKind;
 
     fn instance() -> InstanceId {
         InstanceId::try_from("one".to_owned()).unwrap()
     }
 
-    /// Somebody who remembers that the instance was moved to the plan.
+    /// It is known that the instance was moved to the plan.
     fn drivers_after_a_move(plan: &str) -> Drivers {
         let drivers = Drivers::new(Handle::current(), CancellationToken::new());
         let ended = Snapshot {
@@ -401,40 +469,23 @@ mod tests {
             ..first_snapshot(&operation(plan))
         };
         let (_, snapshot) = watch::channel(ended);
-        let entry = drivers.entry(Phase::Driven, operation(plan), None, snapshot);
+        let entry = drivers.entry(Phase::Left(Instant::now()), operation(plan), None, snapshot);
         drivers.lock().insert(instance(), entry);
         drivers
     }
 
     fn operation(plan: &str) -> Operation {
-        Operation {
-            instance: instance(),
-            deployment: deployment(&instance()),
-            kind: OperationKind::Update,
-            plan: Some(plan.to_owned().into()),
-            context: None,
-            first_task: None,
-            errands: Vec::new(),
-            request: RequestId::random(),
-            stored: None,
-            cuts_short: None,
-            former_secrets: Vec::new(),
-            obsolete_configs: ObsoleteConfigs::new(),
-            replaced_configs: ReplacedConfigs::new(),
-            client: ClientRole::None,
-            client_in_hand: None,
-            begun: Begun::Here,
-            began: Timestamp::now(),
-            cancelled_by: None,
-        }
+        let mut record = marker::example(OperationKind::Update);
+        record.plan = plan.to_owned().into();
+        Operation::new(&instance(), record, None)
     }
 
-    fn told(drivers: &Drivers) -> Vec<(String, PresenceKind)> {
-        let presences = drivers.presences().into_iter();
-        presences
-            .map(|(_, presence)| {
-                let plan = presence.plan.map(|plan| plan.to_string());
-                (plan.unwrap_or_default(), presence.kind)
+    fn told(drivers: &Drivers) -> Vec<(String, OccupancyKind)> {
+        let occupied = drivers.occupied().into_iter();
+        occupied
+            .map(|(_, occupancy)| {
+                let plan = occupancy.plan.map(|plan| plan.to_string());
+                (plan.unwrap_or_default(), occupancy.kind)
             })
             .collect()
     }
@@ -443,12 +494,12 @@ mod tests {
     async fn a_move_that_has_succeeded_is_known_also_after_a_hand_over_that_failed() {
         let drivers = drivers_after_a_move("large");
         let before = told(&drivers);
-        assert_eq!(before, [("large".to_owned(), PresenceKind::Arrived)]);
+        assert_eq!(before, [("large".to_owned(), OccupancyKind::Arrived)]);
 
         for _ in 0..2 {
             drivers.announce(&Timings::default(), operation("small"));
             let during = told(&drivers);
-            assert_eq!(during, [("small".to_owned(), PresenceKind::Arriving)]);
+            assert_eq!(during, [("small".to_owned(), OccupancyKind::Arriving)]);
             drivers.withdraw(&instance());
             assert_eq!(told(&drivers), before);
         }
@@ -460,5 +511,24 @@ mod tests {
         drivers.announce(&Timings::default(), operation("small"));
         drivers.withdraw(&instance());
         assert_eq!(told(&drivers), []);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_begun_again_until_one_comes_to_its_end() {
+        let mut fates = VecDeque::from([Some("no such index"), Some("still not"), None, None]);
+        let complaints = RefCell::new(Vec::new());
+
+        begin_until_one_ends(
+            || {
+                let fate = fates.pop_front().flatten();
+                Some(async move { assert!(fate.is_none(), "{}", fate.unwrap_or_default()) })
+            },
+            Duration::ZERO,
+            |panic| complaints.borrow_mut().push(panic.to_owned()),
+        )
+        .await;
+
+        assert_eq!(fates.len(), 1, "the third has come to its end");
+        assert_eq!(complaints.into_inner(), ["no such index", "still not"]);
     }
 }

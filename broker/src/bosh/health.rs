@@ -1,8 +1,8 @@
-//! How the VMs of a service instance are. Asks their agents, and changes nothing.
+//! How the VMs of a service instance are, and what the Director can do. Asks, and changes nothing.
 
 use odb_api_types::{
     ids::InstanceId,
-    management::{Health, InstanceHealth, ProcessHealth},
+    management::{DirectorAbilities, Health, InstanceHealth, ProcessHealth},
 };
 use odb_platform::{
     director::{DirectorError, InstanceState},
@@ -18,6 +18,13 @@ const RUNNING: &str = "running";
 const DETACHED: &str = "detached";
 
 impl Instances {
+    /// The Director's version, as it is today, and what follows from it (`spec/contracts/errands.md` §4.1).
+    pub async fn director_abilities(&self, call: &Call) -> Result<DirectorAbilities, Fault> {
+        let info = self.neighbours.director.info(call).await;
+        let info = info.map_err(Fault::director("ask the Director for its version"))?;
+        Ok(DirectorAbilities::of(info.version))
+    }
+
     /// How the VMs of an instance are. An agent that does not answer is one that is not well.
     pub async fn health(&self, call: &Call, instance: &InstanceId) -> Result<Health, Fault> {
         let director = &self.neighbours.director;

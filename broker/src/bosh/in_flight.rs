@@ -2,20 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use odb_api_types::ids::InstanceId;
-use odb_platform::{
-    director::{DirectorError, TaskId},
-    http::Call,
-};
+use odb_platform::{director::DirectorError, http::Call};
 
 use super::{
     Fault, Instances, Marker, OperationKind, ReadMarkerError, Started, StoredMarker,
-    operation::{Operation, Snapshot, SnapshotState},
-    token,
+    drivers::Known,
+    operation::{Operation, SnapshotState},
 };
-
-/// The task of an operation whose task is not known. No Director has one of this number.
-pub(super) const UNKNOWN_TASK: u64 = 0;
+use odb_api_types::ids::InstanceId;
 
 /// What is under way on an instance.
 pub(super) enum InFlight {
@@ -45,18 +39,14 @@ impl Instances {
         if self.never_began(instance, &stored.marker) {
             return Ok(InFlight::AtRest(Some(stored)));
         }
-        if let Some(known) = self.drivers.known(instance)
-            && known.snapshot.context.as_ref() == Some(&stored.marker.context)
-            && known.snapshot.is_in_progress()
+        if let Some(known) = self.drivers.in_progress(instance)
+            && known.is_of(&stored.marker)
             && let Some(started) = known.started
         {
             return Ok(InFlight::OnItsWay { stored, started });
         }
-        match self.first_task_found(call, instance, &stored).await? {
-            Some(task) => Ok(InFlight::OnItsWay {
-                started: started(instance, &stored.marker, task),
-                stored,
-            }),
+        match self.started(call, instance, &stored).await? {
+            Some(started) => Ok(InFlight::OnItsWay { stored, started }),
             // The driver has taken the marker back, as far as it could.
             None => Ok(InFlight::AtRest(
                 self.neighbours.markers.read(call, instance).await?,
@@ -68,16 +58,8 @@ impl Instances {
     pub(super) fn never_began(&self, instance: &InstanceId, marker: &Marker) -> bool {
         self.neighbours.given_up.includes(&marker.context)
             || self.drivers.known(instance).is_some_and(|known| {
-                known.snapshot.context.as_ref() == Some(&marker.context)
-                    && known.snapshot.state == SnapshotState::NeverSubmitted
+                known.is_of(marker) && known.snapshot.state == SnapshotState::NeverSubmitted
             })
-    }
-
-    /// An operation of this process is in progress, which matters where no marker tells.
-    pub(super) fn is_in_progress_here(&self, instance: &InstanceId) -> bool {
-        self.drivers
-            .known(instance)
-            .is_some_and(|known| known.snapshot.is_in_progress())
     }
 
     /// The operation that is in progress on an instance, as this process knows. Until everything of an earlier process has
@@ -87,9 +69,9 @@ impl Instances {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<Option<OperationKind>, Fault> {
-        let kind_of = |snapshot: Snapshot| snapshot.is_in_progress().then_some(snapshot.kind);
+        let kind_of = |known: Known| known.is_in_progress().then(|| known.operation.kind());
         if let Some(known) = self.drivers.known(instance) {
-            return Ok(kind_of(known.snapshot));
+            return Ok(kind_of(known));
         }
         if self.is_resumed.load(Ordering::Acquire) {
             return Ok(None);
@@ -109,30 +91,24 @@ impl Instances {
         Ok(open.and_then(|stored| kind_of(self.take_over(instance, stored))))
     }
 
-    /// Follows the operation of a marker to its end.
-    pub(super) fn drive(&self, instance: &InstanceId, stored: StoredMarker) -> Snapshot {
-        let marker = stored.marker.clone();
-        let operation = Operation::of_marker(instance, &marker, Some(stored), None);
-        self.drivers.start(&self.neighbours, operation, None)
-    }
-
-    /// The same for whoever does not hold the instance's lock: what is at work here stays at work.
-    pub(super) fn take_over(&self, instance: &InstanceId, stored: StoredMarker) -> Snapshot {
-        let marker = stored.marker.clone();
-        let operation = Operation::of_marker(instance, &marker, Some(stored), None);
+    /// Follows the operation of a marker to its end, unless that is done already.
+    pub(super) fn take_over(&self, instance: &InstanceId, stored: StoredMarker) -> Known {
+        let operation = Operation::of_stored(instance, stored);
         self.drivers.take_over(&self.neighbours, operation)
     }
 
-    /// The task that an operation began with, as soon as its driver knows. `None`: there is none.
-    async fn first_task_found(
+    /// The answer to the request that began an operation, as soon as its driver knows the first task. `None`: there is none.
+    async fn started(
         &self,
         call: &Call,
         instance: &InstanceId,
         stored: &StoredMarker,
-    ) -> Result<Option<TaskId>, Fault> {
-        self.drive(instance, stored.clone());
-        if let Some(cut) = &stored.marker.cuts_short {
-            return Ok(Some(cut.first_task));
+    ) -> Result<Option<Started>, Fault> {
+        let operation = Operation::of_stored(instance, stored.clone());
+        self.drivers
+            .start(&self.neighbours, operation.clone(), None);
+        if stored.marker.cuts_short.is_some() {
+            return Ok(Some(operation.started(None)));
         }
         let mut snapshots = self.drivers.watch(instance).ok_or(Fault::OutOfTime)?;
         let found = snapshots
@@ -142,22 +118,7 @@ impl Instances {
         let Ok(Ok(snapshot)) = found else {
             return Err(Fault::OutOfTime);
         };
-        Ok(match snapshot.state {
-            SnapshotState::NeverSubmitted => None,
-            SnapshotState::InProgress(_) | SnapshotState::Ended { .. } => Some(
-                snapshot
-                    .first_task
-                    .unwrap_or_else(|| TaskId::new(UNKNOWN_TASK)),
-            ),
-        })
-    }
-}
-
-/// The answer to the request that began an operation.
-pub(super) fn started(instance: &InstanceId, marker: &Marker, task: TaskId) -> Started {
-    Started {
-        token: token(instance, marker, task),
-        dashboard_url: marker.dashboard_url.clone(),
-        labels: marker.labels.clone(),
+        let began = snapshot.state != SnapshotState::NeverSubmitted;
+        Ok(began.then(|| operation.started(snapshot.first_task)))
     }
 }

@@ -3,19 +3,16 @@
 
 use std::{error::Error, future::Future, time::Duration};
 
-use odb_api_types::{code::Code, ids::RequestId};
 use odb_platform::{
     credhub::CredHubError,
     director::DirectorError,
     http::{Call, StatusCode, TransportError},
 };
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, time::Instant};
 
 use super::operation::Snapshot;
-use crate::{config::Timings, instance_clients::ClientFault, telemetry::Chain};
+use crate::{config::Timings, instance_clients::ClientFault, telemetry::Chain, wait::Backoff};
+use odb_api_types::{code::Code, ids::RequestId};
 
 /// Trouble that is over before that is nobody's business but the reader's of the log.
 const PATIENT: u32 = 4;
@@ -85,7 +82,7 @@ impl Inquirer {
         F: Fn(Call) -> Answer,
         Answer: Future<Output = Result<T, E>>,
     {
-        let mut pauses = Pauses::new(&self.timings);
+        let mut backoff = Backoff::between_attempts(&self.timings);
         let mut unanswered = 0_u32;
         loop {
             let error = match Box::pin(ask(self.call())).await {
@@ -101,7 +98,7 @@ impl Inquirer {
             if self.end.is_some_and(|end| end <= Instant::now()) {
                 return Err(error);
             }
-            pauses.pause().await;
+            backoff.pause().await;
         }
     }
 
@@ -137,33 +134,6 @@ pub(super) fn tell<E: std::error::Error + 'static>(attempt: u32, error: &E, what
 
 fn is_alarming(attempt: u32) -> bool {
     attempt >= PATIENT && (attempt.is_power_of_two() || attempt.is_multiple_of(REMINDED))
-}
-
-/// Pauses that grow.
-pub(super) struct Pauses {
-    first: Duration,
-    next: Duration,
-    longest: Duration,
-}
-
-impl Pauses {
-    pub(super) fn new(timings: &Timings) -> Self {
-        Self {
-            first: timings.first_retry,
-            next: timings.first_retry,
-            longest: timings.longest_retry,
-        }
-    }
-
-    pub(super) async fn pause(&mut self) {
-        sleep(self.next).await;
-        self.next = (self.next * 2).min(self.longest);
-    }
-
-    /// The next pause is the first again.
-    pub(super) fn shorten(&mut self) {
-        self.next = self.first;
-    }
 }
 
 impl Passing for DirectorError {
@@ -205,14 +175,10 @@ fn passes_with(status: StatusCode) -> bool {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use odb_platform::{director::ContextId, http::Method};
-    use serde_json::{Map, Value};
+    use odb_platform::http::Method;
 
     use super::*;
-    use crate::bosh::{
-        Marker, RequestDigest, RequestIdentity, driver::first_snapshot, marker::NewMarker,
-        operation::Operation,
-    };
+    use crate::bosh::{driver::first_snapshot, marker, operation::Operation};
     use odb_api_types::{ids::InstanceId, kind::OperationKind};
 
     fn no_answer(source: TransportError) -> DirectorError {
@@ -231,20 +197,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_has_an_end_gives_up_on_a_server_that_goes_on_failing() {
-        let marker = Marker::new(NewMarker {
-            offering: "redis".to_owned().into(),
-            plan: "small".to_owned().into(),
-            operation: OperationKind::Delete,
-            context: ContextId::random(),
-            request: RequestId::random(),
-            target: None,
-            errands: Vec::new(),
-            digest: RequestDigest::new(RequestIdentity(&Value::Null)),
-            dashboard_url: None,
-            labels: Map::new(),
-        });
         let instance = InstanceId::try_from("one".to_owned()).unwrap();
-        let operation = Operation::of_marker(&instance, &marker, None, None);
+        let record = marker::example(OperationKind::Delete);
+        let operation = Operation::new(&instance, record, None);
         let (snapshot, _polled) = watch::channel(first_snapshot(&operation));
         let timings = Timings::default();
         let inquirer = Inquirer::new(&timings, RequestId::random(), snapshot);

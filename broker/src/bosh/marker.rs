@@ -9,15 +9,16 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::LifecycleErrand;
-use odb_api_types::{
-    ids::{OfferingId, PlanId, RequestId},
-    management::{Deployed, Owner, Target},
-};
 use odb_platform::director::{ConfigId, ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Condition, FormerSecret, Foundation, OperationKind, RequestDigest, StoredMarker};
+use super::{FormerSecret, Foundation, OperationKind, RequestDigest, StoredMarker};
+use crate::engine::Condition;
+use odb_api_types::{
+    ids::{OfferingId, PlanId, RequestId},
+    management::{Deployed, Owner, Target},
+};
 
 /// The version of the form.
 const FORMAT: u32 = 1;
@@ -313,26 +314,26 @@ impl Marker {
     }
 }
 
+/// A record for tests.
+#[cfg(test)]
+pub(super) fn example(operation: OperationKind) -> Marker {
+    Marker::new(NewMarker {
+        offering: "redis".to_owned().into(),
+        plan: "small".to_owned().into(),
+        operation,
+        context: ContextId::random(),
+        request: RequestId::random(),
+        target: Some(Target::from("new".to_owned())),
+        errands: Vec::new(),
+        digest: RequestDigest::new(super::RequestIdentity(&Value::Null)),
+        dashboard_url: None,
+        labels: Map::new(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::bosh::{RequestIdentity, operation::Operation};
-    use odb_api_types::ids::InstanceId;
-
-    fn marker(operation: OperationKind) -> Marker {
-        Marker::new(NewMarker {
-            offering: "redis".to_owned().into(),
-            plan: "small".to_owned().into(),
-            operation,
-            context: ContextId::random(),
-            request: RequestId::random(),
-            target: Some(Target::from("new".to_owned())),
-            errands: Vec::new(),
-            digest: RequestDigest::new(RequestIdentity(&Value::Null)),
-            dashboard_url: None,
-            labels: Map::new(),
-        })
-    }
+    use super::{example as marker, *};
 
     /// The marker of an operation on an instance that was deployed and recreated before.
     fn following(operation: OperationKind) -> Marker {
@@ -429,15 +430,6 @@ mod tests {
         let told = Marker::read(&marker.to_text()).unwrap();
         assert_eq!(told.origin, Origin::Unmarked);
         assert_eq!(told.settled_plan(), None);
-    }
-
-    #[test]
-    fn an_operation_of_an_earlier_process_began_when_its_marker_says() {
-        let mut marker = marker(OperationKind::Upgrade);
-        marker.began = Some(Timestamp::UNIX_EPOCH);
-        let instance = InstanceId::try_from("one".to_owned()).unwrap();
-        let operation = Operation::of_marker(&instance, &marker, None, None);
-        assert_eq!(operation.began, Timestamp::UNIX_EPOCH);
     }
 
     #[test]

@@ -7,9 +7,8 @@
 //! | `preparation`, `hand_over` | manifest, checks, dashboard; then marker, configs, submission |
 //! | `client` | the instance's UAA client, around what may fail before the hand-over |
 //! | `bindings`, `dns` | credentials, from the deployed manifest and its addresses; those of BOSH DNS |
-//! | `deployed` | which instances the Director has, whose they are, what was done with them last |
-//! | `fetch` | what is known of an instance, from its marker |
-//! | `standing` | how an operation is doing, from drivers, markers and tokens |
+//! | `instance_record`, `records` | what is known of an instance: driver, operation record and tasks, joined; of one, some or all |
+//! | `last_operation` | the answer to a poll, from drivers, markers and tokens |
 //! | `review`, `course` | the same for operators: its stages, their tasks and their steps |
 //! | `cancel` | the end of an operation that an operator has had enough of |
 //! | `driver`, `drivers` | what carries an operation from its hand-over to its end, and all of them |
@@ -17,15 +16,13 @@
 //! | `traces` | what the Director's audit and the deployment tell of an operation whose tasks are dropped |
 //! | `failure`, `instance_names` | why a task has failed, in a line for operators; instances without UUIDs |
 //! | `operation` | an operation in flight, as types |
-//! | `presence` | what the latest operation on an instance means for its place among all |
 //! | `marker`, `markers`, `token`, `digest` | what is remembered of an operation, by the Director and by the platform |
 //! | `target` | what is deployed today, in one word |
-//! | `memory` | what is remembered of all instances, or of one, for the operator |
 //! | `runs` | what is remembered of the errands that go through all instances |
-//! | `submission`, `errands`, `insistence` | handing over exactly once; starting an errand; asking until there is an answer |
+//! | `submission`, `insistence` | handing over exactly once; asking until there is an answer |
 //! | `manifest`, `manifest_difference` | checks of a manifest; what would change if it were made anew |
 //! | `planned`, `dry_run` | whether an upgrade would change anything, and what, told without one |
-//! | `health`, `abilities` | how the VMs of an instance are, and what the Director can do |
+//! | `health` | how the VMs of an instance are, and what the Director can do |
 //! | `in_flight` | whether what is remembered as begun is on its way |
 //! | `configs` | the BOSH configs of an instance: what is written, goes, or becomes again what it was |
 //! | `leftovers`, `sweeps` | what to remove after a delete; and of operations that were given up |
@@ -33,7 +30,6 @@
 //! | `trial` | whether the adapter's manifest for a plan could be deployed, for a check of the configuration |
 //! | `fault` | what can go wrong |
 
-mod abilities;
 mod bindings;
 mod cancel;
 mod client;
@@ -43,40 +39,37 @@ mod course;
 mod create;
 mod current;
 mod delete;
-mod deployed;
 mod digest;
 mod dns;
 mod driver;
 mod drivers;
 mod dry_run;
-mod errands;
 mod failure;
 mod fault;
-mod fetch;
 mod foundation;
 mod hand_over;
 mod health;
 mod in_flight;
 mod insistence;
 mod instance_names;
+mod instance_record;
+mod last_operation;
 mod leftovers;
 mod manifest;
 mod manifest_difference;
 mod marker;
 mod markers;
-mod memory;
 mod narrative;
 mod next_step;
 mod observer;
 mod operation;
 mod planned;
 mod preparation;
-mod presence;
+mod records;
 mod recreate;
 mod review;
 mod runs;
 mod secrets;
-mod standing;
 mod submission;
 mod sweeps;
 mod target;
@@ -98,9 +91,7 @@ use odb_api_types::{
 };
 use odb_platform::{
     credhub::CredHub,
-    director::{
-        ConfigName, ContextId, DeploymentName, Director, DirectorError, Force, TaskFilter, TaskId,
-    },
+    director::{ConfigName, ContextId, DeploymentName, Director, DirectorError, Force, TaskFilter},
     http::{Call, Deadline},
 };
 use serde_json::{Map, Value};
@@ -122,33 +113,28 @@ use odb_adapter_sdk::protocol::RequestParameters;
 
 pub use bindings::{Bindable, BindingOrder, parameters_of_unbind};
 pub use cancel::{CancelFault, Cancelled};
-pub use condition::Condition;
 pub use create::{Found, Vacancy};
 pub use delete::{Deleted, Insistence};
-pub use deployed::{Attribution, InProgress, LatestOperation, Marking};
 pub use digest::{RequestDigest, RequestIdentity};
 pub use dns::NoLink;
 pub use fault::Fault;
-pub use fetch::Fetched;
 pub use foundation::Foundation;
 pub use leftovers::{KeptBindings, LeftoversFault};
 pub use manifest::ManifestFault;
 pub use manifest_difference::{ManifestDifference, UnreadableManifest};
 pub use marker::{Marker, Origin, Outcome};
 pub use markers::{Mark, Markers, ReadMarkerError, StoredMarker, WriteMarkerError};
-pub use memory::{Memories, Memory, Remembered};
-pub use presence::{Presence, PresenceKind};
+pub use records::Ownership;
 pub use runs::{RunFault, Runs};
 pub use secrets::{FormerSecret, ResolveFault, SecretFault};
 pub(crate) use secrets::{has_reference, is_reference};
-pub use standing::Standing;
 pub use target::Targets;
 pub use token::OperationToken;
 pub use trial::TrialFault;
 pub(crate) use trial::{Tried, try_order};
 pub use upgrade::Upgraded;
 
-use drivers::{Drivers, Known};
+use drivers::Drivers;
 use secrets::InstanceSecrets;
 use sweeps::GivenUp;
 
@@ -352,28 +338,6 @@ impl Instances {
         self.is_resumed.store(true, Ordering::Release);
         Ok(resumed)
     }
-
-    /// What this process knows of the instances that it works on, or has worked on lately.
-    pub fn presences(&self) -> Vec<(InstanceId, Presence)> {
-        self.drivers.presences()
-    }
-
-    /// What is remembered of all instances. A client that may not look has nothing to remember.
-    pub async fn remembered(&self, call: &Call) -> Result<Vec<(InstanceId, Presence)>, Fault> {
-        let remember = |instance: InstanceId, stored: StoredMarker| {
-            // One that was given up may stand there until it has been swept away.
-            let presence = if self.never_began(&instance, &stored.marker) {
-                Presence::never_began(&stored.marker)
-            } else {
-                Presence::remembered(&stored.marker)
-            };
-            Some((instance, presence))
-        };
-        match self.neighbours.markers.ours_with(call, remember).await {
-            Err(DirectorError::NotAllowed { .. }) => Ok(Vec::new()),
-            remembered => remembered.map_err(Fault::director("list the markers")),
-        }
-    }
 }
 
 /// Whether the Director swallows the errors of a deletion.
@@ -412,16 +376,4 @@ fn of_context(context: &ContextId) -> TaskFilter {
         context: Some(context.clone()),
         ..TaskFilter::default()
     }
-}
-
-fn token(instance: &InstanceId, marker: &Marker, task: TaskId) -> String {
-    OperationToken::new(
-        instance.clone(),
-        marker.operation,
-        task,
-        marker.context.clone(),
-        &marker.errands,
-        marker.digest.as_str().to_owned(),
-    )
-    .to_text()
 }

@@ -4,6 +4,7 @@ use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_platform::director::TaskId;
 
 use super::OperationKind;
+use odb_api_types::management::StageState;
 
 /// One of the steps that an operation consists of: a task each, but for the first of a delete that cuts another operation
 /// short.
@@ -125,51 +126,104 @@ pub(super) enum Step {
     NeverSubmitted,
 }
 
+/// What the tasks of an operation have come to, and what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// How far each stage is.
+    pub(super) stages: Vec<StageProgress>,
+    pub(super) step: Step,
+}
+
+/// How far a stage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StageProgress {
+    pub(super) state: StageState,
+    /// The task that does it, or did.
+    pub(super) task: Option<TaskId>,
+}
+
+impl StageProgress {
+    const WAITING: Self = Self {
+        state: StageState::Waiting,
+        task: None,
+    };
+}
+
 /// Decides from the tasks of one operation, in the order of their ids.
 ///
 /// A task counts for the stage whose work it does. One that does another's, such as an errand that was begun twice, and
 /// one that never got the lock count for none: neither is a stage skipped nor a deletion taken for granted. Only a task
-/// that deletes counts wherever it comes: whoever began it was done with what comes before.
+/// that deletes counts wherever it comes: what comes before was done when it was begun.
 pub(super) fn next_step(
     kind: OperationKind,
     stages: &[Stage],
     tasks: &[Judged],
     former: Former<'_>,
-) -> Step {
+) -> Plan {
+    let mut reached = vec![StageProgress::WAITING; stages.len()];
     let stops_first = stages.first() == Some(&Stage::Stop);
-    if stops_first && tasks.is_empty() {
-        return match former {
-            Former::Tasks([]) => Step::AwaitFormer,
-            Former::Tasks(tasks) => match tasks.iter().find(|task| !task.has_ended) {
-                Some(task) => Step::Cancel(task.id),
-                None => after(kind, stages, 1),
+    if tasks.is_empty() {
+        return Plan {
+            stages: reached,
+            step: if stops_first {
+                stop(kind, stages, former)
+            } else {
+                Step::NeverSubmitted
             },
-            Former::AtRest => after(kind, stages, 1),
         };
     }
-    if tasks.is_empty() {
-        return Step::NeverSubmitted;
-    }
     let mut done = usize::from(stops_first);
+    let mut step = None;
     for task in tasks {
         if kind.deletes() && task.doing == Doing::Delete {
             done = done.max(stages.len().saturating_sub(1));
         }
         let fits = stages.get(done).is_some_and(|stage| task.doing.fits(stage));
-        match task.progress {
-            Progress::Running => return Step::Wait(task.id, done),
-            Progress::Done if fits => done += 1,
-            // Forced means that errands may fail; the deletion itself may not.
-            Progress::Failed
-                if fits && kind == OperationKind::ForceDelete && task.doing != Doing::Delete =>
-            {
-                done += 1;
-            }
-            Progress::Failed if fits => return Step::Fail(Some(task.id)),
-            Progress::Shut | Progress::Done | Progress::Failed => {}
+        let state = match task.progress {
+            Progress::Running => StageState::Running,
+            Progress::Done if fits => StageState::Done,
+            Progress::Failed if fits => StageState::Failed,
+            Progress::Shut | Progress::Done | Progress::Failed => continue,
+        };
+        if let Some(stage) = reached.get_mut(done) {
+            *stage = StageProgress {
+                state,
+                task: Some(task.id),
+            };
+        }
+        // Forced means that errands may fail; the deletion itself may not.
+        let may_fail = kind == OperationKind::ForceDelete && task.doing != Doing::Delete;
+        step = match state {
+            StageState::Running => Some(Step::Wait(task.id, done)),
+            StageState::Failed if !may_fail => Some(Step::Fail(Some(task.id))),
+            StageState::Waiting | StageState::Done | StageState::Failed => None,
+        };
+        if step.is_some() {
+            break;
+        }
+        done += 1;
+    }
+    for passed_over in reached.iter_mut().take(done) {
+        if passed_over.state == StageState::Waiting {
+            passed_over.state = StageState::Done;
         }
     }
-    after(kind, stages, done)
+    Plan {
+        stages: reached,
+        step: step.unwrap_or_else(|| after(kind, stages, done)),
+    }
+}
+
+/// What a delete does that cuts an operation short and has no task of its own.
+fn stop(kind: OperationKind, stages: &[Stage], former: Former<'_>) -> Step {
+    match former {
+        Former::Tasks([]) => Step::AwaitFormer,
+        Former::Tasks(tasks) => match tasks.iter().find(|task| !task.has_ended) {
+            Some(task) => Step::Cancel(task.id),
+            None => after(kind, stages, 1),
+        },
+        Former::AtRest => after(kind, stages, 1),
+    }
 }
 
 /// What follows when so many stages are done and nothing runs.
@@ -188,6 +242,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn next_step(
+        kind: OperationKind,
+        stages: &[Stage],
+        tasks: &[Judged],
+        former: Former<'_>,
+    ) -> Step {
+        super::next_step(kind, stages, tasks, former).step
+    }
 
     fn errands(count: usize) -> Vec<LifecycleErrand> {
         (0..count)
@@ -273,6 +336,39 @@ mod tests {
         }
 
         #[test]
+        fn what_operators_see_of_the_stages_is_what_follows(
+            kind in kinds(),
+            count in 0_usize..4,
+            picks in prop::collection::vec((0_usize..5, progresses()), 1..8),
+        ) {
+            let stages = stages(kind, &errands(count));
+            let tasks = tasks_of(&stages, &picks);
+            let Plan { stages: seen, step } = super::next_step(kind, &stages, &tasks, Former::AtRest);
+            let is_waiting = |stage: &StageProgress| stage.state == StageState::Waiting;
+            match step {
+                // Something that is none of its stages, after the last of them.
+                Step::Wait(_, stage) if stage == stages.len() => {}
+                Step::Wait(task, stage) => {
+                    let running = StageProgress { state: StageState::Running, task: Some(task) };
+                    prop_assert_eq!(seen[stage], running);
+                    prop_assert!(seen[stage + 1..].iter().all(is_waiting));
+                }
+                Step::Start(stage) => {
+                    prop_assert!(seen[stage..].iter().all(is_waiting));
+                    prop_assert!(!seen[..stage].iter().any(is_waiting));
+                }
+                Step::Fail(Some(task)) => {
+                    let failed = seen.iter().find(|stage| stage.task == Some(task));
+                    prop_assert_eq!(failed.map(|stage| stage.state), Some(StageState::Failed));
+                }
+                Step::Succeed => {
+                    prop_assert!(seen.iter().all(|stage| stage.state == StageState::Done));
+                }
+                _ => {}
+            }
+        }
+
+        #[test]
         fn nothing_is_begun_beside_a_running_task(kind in kinds(), count in 0_usize..5, done in 0_usize..5) {
             let stages = stages(kind, &errands(count));
             let done = done.min(stages.len() - 1);
@@ -330,6 +426,32 @@ mod tests {
             let step = next_step(OperationKind::Delete, &stages, &tasks, Former::Tasks(&[former(0, ended)]));
             prop_assert_eq!(step, Step::Wait(TaskId::new(9), done + 1));
         }
+    }
+
+    fn progresses() -> impl Strategy<Value = Progress> {
+        prop::sample::select(vec![
+            Progress::Running,
+            Progress::Done,
+            Progress::Done,
+            Progress::Done,
+            Progress::Failed,
+            Progress::Shut,
+        ])
+    }
+
+    fn tasks_of(stages: &[Stage], picks: &[(usize, Progress)]) -> Vec<Judged> {
+        let mut next = 0;
+        let mut tasks = Vec::new();
+        for (number, (pick, progress)) in picks.iter().enumerate() {
+            // Mostly the stage whose turn it is, at times another.
+            let index = if *pick == 0 { next } else { *pick };
+            if *progress == Progress::Done {
+                next += 1;
+            }
+            let stage = &stages[index % stages.len()];
+            tasks.push(task(number as u64 + 1, stage, *progress));
+        }
+        tasks
     }
 
     fn cutting_short(kind: OperationKind, count: usize) -> Vec<Stage> {

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
 };
 
 use odb_api_types::code::Code;
@@ -51,7 +50,7 @@ impl Observer {
     ) -> Self {
         Self {
             neighbours,
-            deployment: operation.deployment.clone(),
+            deployment: operation.deployment(),
             inquirer,
             known: operation.first_task.into_iter().collect(),
             judged: BTreeMap::new(),
@@ -80,17 +79,13 @@ impl Observer {
         self.bad_ends.get(&task)
     }
 
-    /// How long the Director has now told of the tasks without fail, reckoned from `start`. As long as it is mute, what it
-    /// was sent may be waiting there, too.
-    pub(super) fn told_since(&self, start: Instant) -> Duration {
-        start.max(self.answered_since).elapsed()
+    /// Since when the Director has answered without fail. As long as it is mute, what it was sent may be waiting there, too.
+    pub(super) fn answered_since(&self) -> Instant {
+        self.answered_since
     }
 
     /// The tasks of the operation in the order of their ids, each with what it came to.
-    pub(super) async fn look(
-        &mut self,
-        context: Option<&ContextId>,
-    ) -> Result<Vec<Judged>, DirectorError> {
+    pub(super) async fn look(&mut self, context: &ContextId) -> Result<Vec<Judged>, DirectorError> {
         let mut judged = Vec::new();
         for task in self.tasks(context).await? {
             judged.push(Judged {
@@ -129,11 +124,8 @@ impl Observer {
         Ok(tasks)
     }
 
-    async fn tasks(&mut self, context: Option<&ContextId>) -> Result<Vec<Task>, DirectorError> {
-        let mut tasks = match context {
-            Some(context) => self.listed(context).await?,
-            None => Vec::new(),
-        };
+    async fn tasks(&mut self, context: &ContextId) -> Result<Vec<Task>, DirectorError> {
+        let mut tasks = self.listed(context).await?;
         let listed: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
         let unlisted: Vec<TaskId> = self.known.difference(&listed).copied().collect();
         for id in unlisted {

@@ -3,56 +3,35 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use odb_adapter_sdk::protocol::LifecycleErrand;
-use odb_api_types::{
-    ids::{InstanceId, PlanId, RequestId},
-    management::StageStatus,
-};
-use odb_platform::director::{ContextId, DeploymentName, TaskId};
+use odb_platform::director::{ConfigId, DeploymentName, TaskId};
 use tokio::time::Instant;
 
 use super::{
-    Marker, OperationKind, Outcome, StoredMarker,
-    configs::{ObsoleteConfigs, ReplacedConfigs},
-    deployment,
-    marker::{ClientRole, CutShort},
-    secrets::FormerSecret,
+    Marker, OperationKind, OperationToken, Outcome, Started, StoredMarker, deployment, narrative,
+    next_step::{Stage, stages},
 };
 use crate::instance_clients::InstanceClient;
+use odb_api_types::{
+    ids::InstanceId,
+    management::{OperationState, StageStatus},
+};
 
-/// An operation that has been handed over.
+/// The task of an operation whose task is not known. No Director has one of this number.
+pub(super) const UNKNOWN_TASK: TaskId = TaskId::new(0);
+
+/// An operation that has been handed over: its record, and what only this process knows of it.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) instance: InstanceId,
-    pub(super) deployment: DeploymentName,
-    pub(super) kind: OperationKind,
-    /// The plan that the instance is on, or is brought to; a token does not tell.
-    pub(super) plan: Option<PlanId>,
-    /// Joins the tasks. Tokens of a Go broker may lack it; then the first task is the only one.
-    pub(super) context: Option<ContextId>,
+    /// Made from the token where the operation has none, as one of a Go broker has.
+    pub(super) record: Marker,
+    /// The version of the record that the Director has; none where records cannot be written.
+    pub(super) stored: Option<ConfigId>,
     pub(super) first_task: Option<TaskId>,
-    pub(super) errands: Vec<LifecycleErrand>,
-    /// The request that began it.
-    pub(super) request: RequestId,
-    pub(super) stored: Option<StoredMarker>,
-    /// What is to be stopped before anything of this operation begins.
-    pub(super) cuts_short: Option<CutShort>,
-    /// What its secrets were before.
-    pub(super) former_secrets: Vec<FormerSecret>,
-    /// The configs that go when it has succeeded.
-    pub(super) obsolete_configs: ObsoleteConfigs,
-    /// What its own configs have replaced, in case that nothing is handed over.
-    pub(super) replaced_configs: ReplacedConfigs,
-    /// What it has to do with the instance's UAA client.
-    pub(super) client: ClientRole,
-    /// What it did to the client, as far as this process knows: undone should nothing have been handed over. A driver has it
-    /// without the secret.
-    pub(super) client_in_hand: Option<InstanceClient>,
     pub(super) begun: Begun,
-    /// When it began, for metrics; without a record of that, when this process first saw it.
-    pub(super) began: Timestamp,
-    /// The request by which an operator has cancelled it: nothing more of it is begun, and what runs is ended.
-    pub(super) cancelled_by: Option<RequestId>,
+    /// What it did to the instance's UAA client, as far as this process knows: undone should nothing have been handed over. A
+    /// driver has it without the secret.
+    pub(super) client: Option<InstanceClient>,
 }
 
 /// Where an operation was begun.
@@ -68,32 +47,66 @@ pub(super) enum Begun {
 }
 
 impl Operation {
-    /// The operation that a marker remembers. `stored` is absent where markers cannot be written.
-    pub(super) fn of_marker(
-        instance: &InstanceId,
-        marker: &Marker,
-        stored: Option<StoredMarker>,
-        first_task: Option<TaskId>,
-    ) -> Self {
+    /// An operation that this process has not begun.
+    pub(super) fn new(instance: &InstanceId, record: Marker, stored: Option<ConfigId>) -> Self {
         Self {
             instance: instance.clone(),
-            deployment: deployment(instance),
-            kind: marker.operation,
-            plan: Some(marker.plan.clone()),
-            context: Some(marker.context.clone()),
-            first_task,
-            errands: marker.errands.clone(),
-            request: marker.request.clone(),
+            record,
             stored,
-            cuts_short: marker.cuts_short.clone(),
-            former_secrets: marker.former_secrets.clone(),
-            obsolete_configs: marker.obsolete_configs.clone(),
-            replaced_configs: marker.replaced_configs.clone(),
-            client: marker.client,
-            client_in_hand: None,
+            first_task: None,
             begun: Begun::Elsewhere,
-            began: marker.began.unwrap_or_else(Timestamp::now),
-            cancelled_by: marker.cancelled_by.clone(),
+            client: None,
+        }
+    }
+
+    /// The operation that a stored record is about.
+    pub(super) fn of_stored(instance: &InstanceId, stored: StoredMarker) -> Self {
+        Self::new(instance, stored.marker, Some(stored.id))
+    }
+
+    /// By a request of this process.
+    pub(super) fn is_begun_here(&self) -> bool {
+        matches!(self.begun, Begun::Here | Begun::Redirected(_))
+    }
+
+    pub(super) fn kind(&self) -> OperationKind {
+        self.record.operation
+    }
+
+    pub(super) fn deployment(&self) -> DeploymentName {
+        deployment(&self.instance)
+    }
+
+    /// What it consists of, when nothing of it is known to be left out.
+    pub(super) fn stages(&self) -> Vec<Stage> {
+        let mut stages = stages(self.kind(), &self.record.errands);
+        if self.record.cuts_short.is_some() {
+            stages.insert(0, Stage::Stop);
+        }
+        stages
+    }
+
+    /// The token of the operation. Of a delete that cuts an operation short it names the first task of that operation.
+    pub(super) fn token(&self, first_task: Option<TaskId>) -> String {
+        let record = &self.record;
+        let cut = record.cuts_short.as_ref().map(|cut| cut.first_task);
+        OperationToken::new(
+            self.instance.clone(),
+            record.operation,
+            cut.or(first_task).unwrap_or(UNKNOWN_TASK),
+            record.context.clone(),
+            &record.errands,
+            record.digest.as_str().to_owned(),
+        )
+        .to_text()
+    }
+
+    /// The answer to the request that began the operation.
+    pub(super) fn started(&self, first_task: Option<TaskId>) -> Started {
+        Started {
+            token: self.token(first_task),
+            dashboard_url: self.record.dashboard_url.clone(),
+            labels: self.record.labels.clone(),
         }
     }
 }
@@ -101,8 +114,6 @@ impl Operation {
 /// What a poll reads.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
-    pub(super) kind: OperationKind,
-    pub(super) context: Option<ContextId>,
     pub(super) first_task: Option<TaskId>,
     /// When this process began to follow it.
     pub(super) since: Instant,
@@ -138,6 +149,27 @@ pub(super) enum SnapshotState {
 }
 
 impl Snapshot {
+    /// What users read while the operation goes on.
+    pub(super) fn description(&self) -> Option<String> {
+        match &self.state {
+            SnapshotState::InProgress(description) if self.is_without_news => {
+                Some(narrative::without_news(description))
+            }
+            SnapshotState::InProgress(description) => Some(description.clone()),
+            SnapshotState::Ended { .. } | SnapshotState::NeverSubmitted => None,
+        }
+    }
+
+    pub(super) fn operation_state(&self) -> OperationState {
+        match &self.state {
+            SnapshotState::InProgress(_) => OperationState::InProgress,
+            SnapshotState::Ended { outcome, .. } if outcome.is_success() => {
+                OperationState::Succeeded
+            }
+            SnapshotState::Ended { .. } | SnapshotState::NeverSubmitted => OperationState::Failed,
+        }
+    }
+
     pub(super) fn is_in_progress(&self) -> bool {
         matches!(self.state, SnapshotState::InProgress(_))
     }

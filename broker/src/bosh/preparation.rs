@@ -6,7 +6,6 @@ use odb_adapter_sdk::protocol::{
     GenerateDashboardUrl, GenerateManifest, GeneratedManifest, ManifestText, Plan as AdapterPlan,
     RequestParameters, Secrets, ServiceDeployment, UaaClient,
 };
-use odb_api_types::{code::Code, ids::PlanId};
 use odb_platform::{director::ContextId, http::Call};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -16,14 +15,16 @@ use super::{
     configs::ConfigChanges,
     deployment, manifest,
     marker::{ClientRole, Marker, NewMarker},
-    planned::{Planned, PlannedClient},
+    planned::PlannedClient,
     secrets::NewSecret,
+    submission::Work,
 };
 use crate::{
     adapter::{check_dashboard, plan_for_adapter},
     config::{BoshConfigs, Plan},
-    instance_clients::{InstanceClient, Making},
+    instance_clients::{InstanceClient, Making, Whereabouts},
 };
+use odb_api_types::{code::Code, ids::PlanId};
 
 /// What an instance was before.
 #[derive(Clone)]
@@ -39,31 +40,33 @@ pub(super) struct Previous {
     pub(super) succeeded: Option<ContextId>,
 }
 
-/// A manifest that may be deployed, with all that comes with it.
+/// An operation that may be submitted, with all that is written and sent for it.
 pub(super) struct Prepared {
-    pub(super) manifest: ManifestText,
+    pub(super) record: Marker,
+    pub(super) work: Work,
     /// The configs that the adapter asks for, by type.
     pub(super) configs: BTreeMap<String, String>,
     /// The types of those that it does not need any more.
     pub(super) obsolete_configs: Vec<String>,
+    /// The secrets that the manifest refers to and that are not there yet.
     pub(super) secrets: Vec<NewSecret>,
-    pub(super) marker: Marker,
-    /// The instance's UAA client.
+    /// The instance's UAA client, which is again what it was when nothing is submitted.
     pub(super) client: Option<InstanceClient>,
     /// What becomes of it.
-    client_change: PlannedClient,
+    pub(super) client_change: PlannedClient,
 }
 
 impl Prepared {
-    /// What is handed over, to be compared with what there is.
-    pub(super) fn planned(&self) -> Planned<'_> {
-        Planned {
-            plan: &self.marker.plan,
-            manifest: self.manifest.as_str(),
-            configs: &self.configs,
-            obsolete_configs: &self.obsolete_configs,
-            secrets: &self.secrets,
-            client: self.client_change,
+    /// An operation of which the adapter is not asked.
+    pub(super) fn new(record: Marker, work: Work) -> Self {
+        Self {
+            record,
+            work,
+            configs: BTreeMap::new(),
+            obsolete_configs: Vec::new(),
+            secrets: Vec::new(),
+            client: None,
+            client_change: PlannedClient::Stays,
         }
     }
 }
@@ -108,11 +111,10 @@ impl Instances {
             .await;
         match (prepared, client) {
             (Ok(prepared), client) => Ok(Prepared { client, ..prepared }),
-            (Err(fault), Some(client)) => {
-                self.undo_client(order, &client).await;
+            (Err(fault), client) => {
+                self.undo_client(order, client.as_ref()).await;
                 Err(fault)
             }
-            (Err(fault), None) => Err(fault),
         }
     }
 
@@ -125,8 +127,10 @@ impl Instances {
         mut client: Option<&mut InstanceClient>,
     ) -> Result<Prepared, Fault> {
         let role = client_role(client.as_deref(), previous.as_ref());
+        let (call, clients) = (self.call_of_preparation(order), &self.neighbours.clients);
         if let Some(client) = client.as_deref_mut() {
-            self.bring_client_up_to_date(order, client).await?;
+            let place = Whereabouts::of(&order.parameters);
+            clients.bring_up_to_date(&call, client, &place).await?;
         }
         let client_change = match client.as_deref() {
             Some(client) => PlannedClient::of_change(client.change()),
@@ -148,11 +152,12 @@ impl Instances {
             .await?
             .filter(|address| is_usable(address));
         if let Some(client) = client {
-            self.renew_client(order, client).await?;
-            self.redirect_client(order, client, dashboard_url.as_deref())
+            clients.renew(&call, client).await?;
+            clients
+                .redirect_to(&call, client, dashboard_url.as_deref())
                 .await?;
         }
-        let mut marker = Marker::new(NewMarker {
+        let mut record = Marker::new(NewMarker {
             offering: self.offering.id.clone(),
             plan: order.plan.clone(),
             operation: kind,
@@ -164,16 +169,14 @@ impl Instances {
             dashboard_url,
             labels,
         });
-        marker.former_secrets = secrets.iter().map(NewSecret::former).collect();
-        marker.client = role;
+        record.former_secrets = secrets.iter().map(NewSecret::former).collect();
+        record.client = role;
         Ok(Prepared {
-            manifest,
             configs: configs.written,
             obsolete_configs: configs.obsolete,
             secrets,
-            marker,
-            client: None,
             client_change,
+            ..Prepared::new(record, Work::Deploy(manifest))
         })
     }
 

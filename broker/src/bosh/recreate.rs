@@ -1,7 +1,5 @@
 //! An instance as it is, on new VMs.
 
-use std::collections::BTreeMap;
-
 use odb_platform::{
     director::{ContextId, SubmitError},
     http::StatusCode,
@@ -10,9 +8,9 @@ use odb_platform::{
 use super::{
     Fault, Instances, OperationKind, Order, Started,
     current::Current,
-    deployment,
-    hand_over::HandOver,
     marker::{ClientRole, Marker, NewMarker},
+    preparation::Prepared,
+    submission::Work,
 };
 
 impl Instances {
@@ -46,21 +44,9 @@ impl Instances {
         });
         marker.client = ClientRole::after(current.stored.as_deref());
         marker.carry_over(known);
-        let context = marker.context.clone();
-        let hand_over = HandOver {
-            order,
-            marker,
-            before: current.stored.as_deref(),
-            configs: BTreeMap::new(),
-            secrets: Vec::new(),
-            client: None,
-        };
-        let name = deployment(&order.instance);
-        let (director, name, context) = (&self.neighbours.director, &name, &context);
+        let prepared = Prepared::new(marker, Work::Recreate);
         let handed_over = self
-            .hand_over(hand_over, |call| async move {
-                director.recreate(&call, name, context).await
-            })
+            .hand_over(order, prepared, current.stored.as_deref())
             .await;
         match handed_over {
             // Somebody deleted it in between.

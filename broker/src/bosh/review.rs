@@ -1,33 +1,31 @@
 //! The latest operation on an instance as operators see it: from its driver's memory, else from its marker and its tasks,
 //! else from the tasks of the deployment.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
-use odb_api_types::{
-    ids::InstanceId,
-    management::{OperationState, OperationStatus, StageName, StageState, StageStatus},
-};
 use odb_platform::{
     director::{Deployment, ErrandResult, Task, TaskFilter, TaskId, TaskState},
     http::Call,
 };
 
 use super::{
-    Fault, Instances, Marker, Outcome, Standing, StoredMarker,
+    Fault, Instances,
     course::{self, StepLog},
-    deployed::LATEST_TASKS,
     deployment,
-    driver::all_stages,
-    drivers::Known,
     failure::BadEnd,
-    in_flight::UNKNOWN_TASK,
-    narrative,
-    next_step::{Doing, Judged, Progress},
+    instance_record::view,
+    next_step::{Doing, Former, Judged, Progress, next_step},
     of_context,
-    operation::{Operation, SnapshotState},
-    token, unfinished,
+    operation::Operation,
+    records::LATEST_TASKS,
+    unfinished,
+};
+use crate::engine::{LastOperation, OperationView};
+use odb_api_types::{
+    ids::InstanceId,
+    management::{OperationStatus, StageName, StageState, StageStatus},
 };
 
 /// Tasks that are looked at at the same time. Of each there is an event log, which is read whole.
@@ -50,20 +48,19 @@ impl Instances {
         instance: &InstanceId,
     ) -> Result<Option<OperationStatus>, Fault> {
         if let Some(known) = self.drivers.known(instance) {
-            return Ok(Some(told(instance, known)));
+            return Ok(Some(known.view().status(instance.clone())));
         }
         match self.neighbours.markers.read(call, instance).await? {
             Some(stored) if self.never_began(instance, &stored.marker) => {
                 self.review_tasks(call, instance).await
             }
+            Some(stored) if stored.marker.outcome.is_some() => {
+                let operation = Operation::of_stored(instance, stored);
+                self.review_ended(call, &operation).await.map(Some)
+            }
             Some(stored) => {
-                if let Some(outcome) = stored.marker.outcome.clone() {
-                    let ended = self.review_ended(call, instance, stored, outcome).await;
-                    return ended.map(Some);
-                }
-                self.take_over(instance, stored);
-                let known = self.drivers.known(instance);
-                Ok(known.map(|known| told(instance, known)))
+                let known = self.take_over(instance, stored);
+                Ok(Some(known.view().status(instance.clone())))
             }
             None => self.review_tasks(call, instance).await,
         }
@@ -73,15 +70,11 @@ impl Instances {
     async fn review_ended(
         &self,
         call: &Call,
-        instance: &InstanceId,
-        stored: StoredMarker,
-        outcome: Outcome,
+        operation: &Operation,
     ) -> Result<OperationStatus, Fault> {
-        let marker = stored.marker;
-        let operation = Operation::of_marker(instance, &marker, None, None);
         let filter = TaskFilter {
             limit: Some(LATEST_TASKS),
-            ..of_context(&marker.context)
+            ..of_context(&operation.record.context)
         };
         let director = &self.neighbours.director;
         let tasks = director
@@ -93,24 +86,19 @@ impl Instances {
             logs,
             error,
         } = self.look_back(call, &tasks).await?;
-        let stages = all_stages(&operation);
-        let mut reports = course::reports(marker.operation, &stages, &judged, &logs);
-        if let (Some((task, error)), false) = (error, outcome.is_success()) {
+        let (kind, stages, view) = (operation.kind(), operation.stages(), view(operation, None));
+        let plan = next_step(kind, &stages, &judged, Former::AtRest);
+        let mut reports = course::reports(kind, &stages, &plan.stages, &logs);
+        if let (Some((task, error)), false) = (error, view.is_success()) {
             course::note_error(&mut reports, Some(task), &error);
         }
-        course::end(&mut reports, outcome.is_success());
-        let (state, description) = ended(outcome);
-        Ok(OperationStatus {
-            service_instance_id: instance.clone(),
-            kind: Some(marker.operation),
-            state,
-            cancelled: marker.cancelled_by.is_some(),
-            began: marker.began.or_else(|| tasks.first().and_then(began)),
-            request: Some(marker.request),
-            description,
-            token: None,
-            stages: reports,
-        })
+        course::end(&mut reports, view.is_success());
+        let ended = OperationView {
+            began: view.began.or_else(|| tasks.first().and_then(began)),
+            stages: Arc::new(reports),
+            ..view
+        };
+        Ok(ended.status(operation.instance.clone()))
     }
 
     /// Nobody remembers an operation: the tasks that have held the deployment last, and belong together, have to do.
@@ -126,7 +114,7 @@ impl Instances {
             limit: Some(LATEST_TASKS),
             ..TaskFilter::default()
         };
-        let (standing, deployed, tasks) = tokio::join!(
+        let (latest, deployed, tasks) = tokio::join!(
             self.guess(call, instance),
             director.deployment(call, &name),
             director.tasks(call, &filter)
@@ -142,10 +130,8 @@ impl Instances {
                 task.id == newest.id || (task.context.is_some() && task.context == newest.context)
             });
         }
-        let (state, description) = match standing? {
-            Standing::InProgress { description, .. } => (OperationState::InProgress, description),
-            Standing::Ended { outcome, .. } => ended(outcome),
-            Standing::NeverSubmitted(_) | Standing::Gone | Standing::Unknown => return Ok(None),
+        let LastOperation::Known(view, _) = latest? else {
+            return Ok(None);
         };
         let Hindsight {
             judged,
@@ -159,17 +145,12 @@ impl Instances {
         if let Some((task, error)) = error {
             course::note_error(&mut reports, Some(task), &error);
         }
-        Ok(Some(OperationStatus {
-            service_instance_id: instance.clone(),
-            kind: None,
-            state,
-            cancelled: false,
+        let seen = OperationView {
             began: tasks.first().and_then(began),
-            request: None,
-            description,
-            token: None,
-            stages: reports,
-        }))
+            stages: Arc::new(reports),
+            ..view
+        };
+        Ok(Some(seen.status(instance.clone())))
     }
 
     /// What tasks came to, what they have told of their steps, and why the last one failed, if it did. What the Director does
@@ -234,71 +215,6 @@ impl Instances {
             progress,
         };
         Ok((judged, log, error))
-    }
-}
-
-/// What a driver tells.
-fn told(instance: &InstanceId, known: Known) -> OperationStatus {
-    let Known {
-        operation,
-        snapshot,
-        started,
-    } = known;
-    let stages = snapshot.stages.to_vec();
-    let (state, description, token) = match snapshot.state {
-        SnapshotState::InProgress(description) => {
-            let marker = operation.stored.as_ref().map(|stored| &stored.marker);
-            let token = started.map(|started| started.token).or_else(|| {
-                let marker = marker?;
-                Some(token(
-                    instance,
-                    marker,
-                    first_task(marker, snapshot.first_task),
-                ))
-            });
-            let description = if snapshot.is_without_news {
-                narrative::without_news(&description)
-            } else {
-                description
-            };
-            (OperationState::InProgress, description, token)
-        }
-        SnapshotState::Ended { outcome, .. } => {
-            let (state, description) = ended(outcome);
-            (state, description, None)
-        }
-        SnapshotState::NeverSubmitted => (
-            OperationState::Failed,
-            narrative::never_submitted(snapshot.kind),
-            None,
-        ),
-    };
-    OperationStatus {
-        service_instance_id: instance.clone(),
-        kind: Some(snapshot.kind),
-        state,
-        cancelled: operation.cancelled_by.is_some(),
-        began: operation
-            .stored
-            .as_ref()
-            .and_then(|stored| stored.marker.began),
-        request: Some(operation.request.clone()),
-        description,
-        token: token.and_then(|token| serde_json::from_str(&token).ok()),
-        stages,
-    }
-}
-
-/// The task that a token names: of a delete that cuts an operation short the first one of that operation.
-fn first_task(marker: &Marker, known: Option<TaskId>) -> TaskId {
-    let cut = marker.cuts_short.as_ref().map(|cut| cut.first_task);
-    cut.or(known).unwrap_or_else(|| TaskId::new(UNKNOWN_TASK))
-}
-
-fn ended(outcome: Outcome) -> (OperationState, String) {
-    match outcome {
-        Outcome::Succeeded { description } => (OperationState::Succeeded, description),
-        Outcome::Failed { description, .. } => (OperationState::Failed, description),
     }
 }
 

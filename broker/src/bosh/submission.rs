@@ -2,20 +2,55 @@
 
 use std::{future::Future, time::Duration};
 
+use odb_adapter_sdk::protocol::{LifecycleErrand, ManifestText};
 use odb_platform::{
-    director::{ContextId, Director, SubmitError, TaskId},
-    http::Call,
+    director::{
+        ContextId, DeploymentName, Director, ErrandName, Force, InstanceSelector, SubmitError,
+        TaskId,
+    },
+    http::{Call, StatusCode},
 };
 use tokio::time::{Instant, sleep};
 
 use super::of_context;
-use crate::telemetry::Chain;
+use crate::{telemetry::Chain, wait::Absence};
 
 /// Between two looks for a task whose submission went unanswered.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// How often the same work is sent when each answer is lost and no task is found.
 const ATTEMPTS: u32 = 2;
+
+/// What is sent to the Director.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    /// A deployment of this manifest.
+    Deploy(ManifestText),
+    /// New VMs.
+    Recreate,
+    /// A lifecycle errand.
+    Errand(LifecycleErrand),
+    /// The deletion of the deployment.
+    Delete(Force),
+}
+
+impl Work {
+    /// Sends it once.
+    pub(super) async fn send(
+        &self,
+        director: &Director,
+        call: Call,
+        deployment: &DeploymentName,
+        context: &ContextId,
+    ) -> Result<TaskId, SubmitError> {
+        match self {
+            Self::Deploy(manifest) => director.deploy(&call, manifest.as_str(), context).await,
+            Self::Recreate => director.recreate(&call, deployment, context).await,
+            Self::Errand(errand) => run(director, &call, deployment, errand, context).await,
+            Self::Delete(force) => director.delete(&call, deployment, *force, context).await,
+        }
+    }
+}
 
 /// What looking for a task has shown.
 enum Look {
@@ -78,7 +113,7 @@ async fn look(
     patience: Duration,
 ) -> Look {
     let began = Instant::now();
-    let mut seen_without_since = None;
+    let mut absence = Absence::default();
     loop {
         let each = Call {
             deadline: call.deadline.within(patience),
@@ -90,21 +125,55 @@ async fn look(
                 if let Some(task) = newest.filter(|_| newest > known) {
                     return Look::Arrived(task);
                 }
-                let since = *seen_without_since.get_or_insert_with(Instant::now);
-                if since.elapsed() >= patience {
+                if absence.note() >= patience {
                     return Look::NotThere;
                 }
             }
             // What it was asked before may be waiting there, too.
             Err(error) => {
                 tracing::debug!(error = %Chain(&error), "could not look for the task");
-                seen_without_since = None;
+                absence.interrupt();
             }
         }
-        let is_mute = seen_without_since.is_none() && began.elapsed() >= patience;
+        let is_mute = !absence.is_noted() && began.elapsed() >= patience;
         if is_mute || call.deadline.remaining() < LOOK_AGAIN {
             return Look::Unclear;
         }
         sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Runs an errand on its instances, or in its own group when it names none.
+async fn run(
+    director: &Director,
+    call: &Call,
+    deployment: &DeploymentName,
+    errand: &LifecycleErrand,
+    context: &ContextId,
+) -> Result<TaskId, SubmitError> {
+    let name = ErrandName::try_from(errand.name.clone()).map_err(|error| SubmitError::Refused {
+        asked: format!("POST /deployments/{deployment}/errands"),
+        status: StatusCode::BAD_REQUEST,
+        code: None,
+        description: error.to_string(),
+    })?;
+    let selectors: Vec<InstanceSelector> =
+        errand.instances.iter().map(|text| selector(text)).collect();
+    director
+        .run_errand(call, deployment, &name, &selectors, context)
+        .await
+}
+
+/// `group` or `group/index-or-id`, as the configuration has checked.
+fn selector(text: &str) -> InstanceSelector {
+    match text.split_once('/') {
+        Some((group, id)) => InstanceSelector {
+            group: group.to_owned(),
+            id: Some(id.to_owned()),
+        },
+        None => InstanceSelector {
+            group: text.to_owned(),
+            id: None,
+        },
     }
 }

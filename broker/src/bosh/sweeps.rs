@@ -3,25 +3,24 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    sync::{Mutex, PoisonError},
 };
 
-use odb_api_types::ids::{InstanceId, RequestId};
 use odb_platform::{
     director::{ContextId, DirectorError},
     http::Call,
 };
-use tokio::time::{Instant, sleep};
 
-use super::{Instances, Neighbours, ReadMarkerError};
-use crate::telemetry::Chain;
+use super::{Instances, ReadMarkerError};
+use crate::{
+    config::Timings,
+    telemetry::Chain,
+    wait::{Absence, Backoff},
+};
+use odb_api_types::ids::{InstanceId, RequestId};
 
 /// So many operations are remembered as given up. What is forgotten is found out again, in more time.
 const REMEMBERED: usize = 1024;
-
-/// The longest pause between two looks while the Director answers.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The operations that were given up before anything was handed over.
 #[derive(Debug, Default)]
@@ -46,67 +45,75 @@ impl GivenUp {
     }
 }
 
-impl Instances {
-    /// Gives an operation up whose marker may be written, or may be being written.
-    pub(super) fn give_up(&self, instance: &InstanceId, context: &ContextId, request: &RequestId) {
-        self.neighbours.given_up.add(context.clone());
-        let (neighbours, instance) = (self.neighbours.clone(), instance.clone());
-        let (context, request) = (context.clone(), request.clone());
-        self.drivers
-            .spawn(async move { sweep(neighbours, &instance, &context, &request).await });
-    }
+/// What a look for something that was given up has come to.
+pub(super) enum Look {
+    /// It is removed, or may not be.
+    Done,
+    /// It is not there, and may yet arrive.
+    NotThere,
+    /// It could not be looked for.
+    Unclear,
 }
 
-/// Looks for the marker until it has been removed, or the Director has been seen without it for long enough. Only the very
-/// version that was given up goes: what others write meanwhile stays.
-async fn sweep(
-    neighbours: Arc<Neighbours>,
-    instance: &InstanceId,
-    context: &ContextId,
-    request: &RequestId,
-) {
-    let (timings, markers) = (&neighbours.timings, &neighbours.markers);
-    let call = || Call::within(timings.driver_call).with_request_id(request.as_str());
-    let mut pause = timings.first_retry;
-    let mut seen_without_since = None;
+/// Looks until nothing is left to do, or what is looked for has been absent for long enough.
+pub(super) async fn sweep<Looking>(timings: &Timings, look: impl Fn() -> Looking)
+where
+    Looking: Future<Output = Look>,
+{
+    let mut backoff = Backoff::between_attempts(timings);
+    let mut absence = Absence::default();
     loop {
-        sleep(pause).await;
-        pause = (pause * 3 / 2).min(timings.longest_retry);
-        match markers.read(&call(), instance).await {
-            Ok(Some(stored)) if stored.marker.context == *context => {
-                match markers.take_back(&call(), &stored.id).await {
-                    Ok(()) => {
-                        tracing::info!(request.id = %request, instance.id = %instance, %context, "removed a marker that had arrived late");
-                        return;
-                    }
-                    Err(error) => {
-                        tracing::debug!(error = %Chain(&error), "could not remove a marker that had arrived late");
-                        if is_lasting(&error) {
-                            return;
-                        }
-                    }
-                }
-            }
-            // What is not understood is another's.
-            Ok(_) | Err(ReadMarkerError::NotUnderstood { .. }) => {
-                pause = pause.min(LONGEST_PAUSE);
-                let since = *seen_without_since.get_or_insert_with(Instant::now);
-                if since.elapsed() >= timings.lost_answer {
-                    return;
-                }
-            }
-            Err(ReadMarkerError::Director(error)) => {
-                tracing::debug!(error = %Chain(&error), "could not look for a marker that was given up");
-                if is_lasting(&error) {
-                    return;
-                }
-                seen_without_since = None;
-            }
+        backoff.pause().await;
+        match look().await {
+            Look::Done => return,
+            Look::NotThere if absence.note() >= timings.lost_answer => return,
+            Look::NotThere => backoff.reset(),
+            Look::Unclear => absence.interrupt(),
         }
     }
 }
 
-/// The Director does not let the broker. Should the marker arrive, it is found out again that it speaks of nothing.
-fn is_lasting(error: &DirectorError) -> bool {
-    matches!(error, DirectorError::NotAllowed { .. })
+impl Instances {
+    /// Gives an operation up whose marker may be written, or may be being written. Only the very version that was given up
+    /// goes: what others write meanwhile stays.
+    pub(super) fn give_up(&self, instance: &InstanceId, context: &ContextId, request: &RequestId) {
+        self.neighbours.given_up.add(context.clone());
+        let (neighbours, instance) = (self.neighbours.clone(), instance.clone());
+        let (context, request) = (context.clone(), request.clone());
+        self.drivers.spawn(async move {
+            let (timings, markers) = (neighbours.timings, &neighbours.markers);
+            let (instance, context, request) = (&instance, &context, &request);
+            let call = &|| Call::within(timings.driver_call).with_request_id(request.as_str());
+            let look = || async move { match markers.read(&call(), instance).await {
+                Ok(Some(stored)) if stored.marker.context == *context => {
+                    match markers.take_back(&call(), &stored.id).await {
+                        Ok(()) => {
+                            tracing::info!(request.id = %request, instance.id = %instance, %context, "removed a marker that had arrived late");
+                            Look::Done
+                        }
+                        Err(error) => {
+                            tracing::debug!(error = %Chain(&error), "could not remove a marker that had arrived late");
+                            unclear(&error)
+                        }
+                    }
+                }
+                // What is not understood is another's.
+                Ok(_) | Err(ReadMarkerError::NotUnderstood { .. }) => Look::NotThere,
+                Err(ReadMarkerError::Director(error)) => {
+                    tracing::debug!(error = %Chain(&error), "could not look for a marker that was given up");
+                    unclear(&error)
+                }
+            } };
+            sweep(&timings, look).await;
+        });
+    }
+}
+
+/// Where the Director does not let the broker, nothing is left to do. Should the marker arrive, it is found out again that
+/// nothing was submitted under it.
+fn unclear(error: &DirectorError) -> Look {
+    match error {
+        DirectorError::NotAllowed { .. } => Look::Done,
+        _ => Look::Unclear,
+    }
 }

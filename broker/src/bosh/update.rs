@@ -34,7 +34,7 @@ impl Instances {
         let mut prepared = self
             .prepare(order, OperationKind::Update, Some(previous))
             .await?;
-        prepared.marker.previous_plan = Some(from.clone()).filter(|from| *from != order.plan);
+        prepared.record.previous_plan = Some(from.clone()).filter(|from| *from != order.plan);
         self.redeploy(order, current, prepared).await
     }
 

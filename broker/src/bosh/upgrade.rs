@@ -6,10 +6,10 @@ use odb_api_types::code::Code;
 use super::{
     Fault, Instances, OperationKind, Order, Started, StoredMarker, WriteMarkerError,
     current::{AtRest, Current},
-    hand_over::HandOver,
     marker::Marker,
-    planned::Verdict,
+    planned::{Planned, Verdict},
     preparation::Prepared,
+    submission::Work,
 };
 use crate::{config::UnchangedUpgrades, telemetry::Chain};
 
@@ -38,7 +38,7 @@ impl Instances {
         if self.unchanged_upgrades == UnchangedUpgrades::Skipped
             && let Some(stored) = in_place(&current, &prepared)
         {
-            self.note_unchanged(order, stored, &prepared.marker).await?;
+            self.note_unchanged(order, stored, &prepared.record).await?;
             return Ok(Upgraded::NothingToDo);
         }
         let started = self.redeploy(order, current, prepared).await?;
@@ -76,38 +76,33 @@ impl Instances {
         &self,
         order: &Order,
         current: AtRest,
-        prepared: Prepared,
+        mut prepared: Prepared,
     ) -> Result<Started, Fault> {
-        let mut marker = prepared.marker;
-        marker.carry_over(current.stored.as_ref().map(|stored| &stored.marker));
+        let stored = current.stored.as_deref();
+        let record = &mut prepared.record;
+        record.carry_over(stored.map(|stored| &stored.marker));
         if let Some(configs) = &current.configs {
-            marker.replaced_configs = configs.replaced_by(&prepared.configs);
-            marker.obsolete_configs = configs.versions_of(&prepared.obsolete_configs);
+            record.replaced_configs = configs.replaced_by(&prepared.configs);
+            record.obsolete_configs = configs.versions_of(&prepared.obsolete_configs);
         }
-        let context = marker.context.clone();
-        let hand_over = HandOver {
-            order,
-            marker,
-            before: current.stored.as_deref(),
-            configs: prepared.configs,
-            secrets: prepared.secrets,
-            client: prepared.client,
-        };
-        let (director, manifest, context) = (
-            &self.neighbours.director,
-            prepared.manifest.as_str(),
-            &context,
-        );
-        self.hand_over(hand_over, |call| async move {
-            director.deploy(&call, manifest, context).await
-        })
-        .await
+        self.hand_over(order, prepared, stored).await
     }
 }
 
 /// The marker of an instance that is what it would become. A manifest that cannot be read is to be replaced.
 fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredMarker> {
-    let foreseen = prepared.planned().compared_with(current).ok()?;
+    let Work::Deploy(manifest) = &prepared.work else {
+        return None;
+    };
+    let planned = Planned {
+        plan: &prepared.record.plan,
+        manifest: manifest.as_str(),
+        configs: &prepared.configs,
+        obsolete_configs: &prepared.obsolete_configs,
+        secrets: &prepared.secrets,
+        client: prepared.client_change,
+    };
+    let foreseen = planned.compared_with(current).ok()?;
     let stored = current.stored.as_deref();
     stored.filter(|_| foreseen.verdict == Verdict::InPlace)
 }

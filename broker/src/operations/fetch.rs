@@ -1,9 +1,8 @@
 //! What is known of a service instance. Changes nothing.
 
-use odb_api_types::ids::InstanceId;
-
 use super::{Operations, RequestContext};
-use crate::bosh::{Fault, Fetched};
+use crate::{bosh::Fault, engine::InstanceRecord};
+use odb_api_types::ids::InstanceId;
 
 /// A question what a service instance is (Open Service Broker API 2.17, "Fetching a Service Instance").
 #[derive(Debug)]
@@ -19,8 +18,10 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: FetchRequest,
-    ) -> Result<Fetched, Fault> {
+    ) -> Result<InstanceRecord, Fault> {
         let call = request_context.call();
-        self.instances.fetch(&call, &request.instance).await
+        self.instances
+            .record_at_rest(&call, &request.instance)
+            .await
     }
 }

@@ -6,13 +6,6 @@ use futures_util::{
     StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
-use odb_api_types::{
-    ids::{InstanceId, PlanId},
-    management::{
-        Deployed, DeploymentPresence, InventoryEntry, Owner, PlatformOperation,
-        PlatformOperationKind, PlatformOperationState,
-    },
-};
 use odb_platform::{
     cloud_controller::{
         CfOperation, CfOperationKind, CfOperationState, OrganizationGuid, PlaceNames, SpaceGuid,
@@ -23,7 +16,17 @@ use odb_platform::{
 use super::{
     EntryStream, InstanceEntry, InstanceSource, Operations, RequestContext, Selection, SourceError,
 };
-use crate::bosh::{Fault, Memory, Remembered};
+use crate::{
+    bosh::Fault,
+    engine::{InstanceRecord, OperationView},
+};
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    management::{
+        Deployed, DeploymentPresence, InventoryEntry, Owner, PlatformOperation,
+        PlatformOperationKind, PlatformOperationState,
+    },
+};
 
 /// So many instances that are asked for by their ids are looked up one by one; for more all are read.
 const FEW: usize = 32;
@@ -114,12 +117,12 @@ impl Operations {
             names: PlaceNames::Told,
             ..Selection::all()
         };
-        let mut memories = self.instances.memories(&call).await?;
+        let mut records = self.instances.records(&call).await?;
         let operations = self.clone();
         let entries = chosen(source.entries(&call, selection), filter, plans)
             .map_ok(move |entry| {
-                let memory = memories.take(&entry.instance);
-                operations.entry(entry, memory)
+                let record = records.take(&entry.instance);
+                operations.entry(entry, record)
             })
             .map_err(InventoryError::from);
         Ok(entries.boxed())
@@ -132,8 +135,8 @@ impl Operations {
             let (operations, call) = (operations.clone(), call.clone());
             async move {
                 let entry = entry?;
-                let (memory, _) = operations.instances.memory(&call, &entry.instance).await?;
-                Ok(operations.entry(entry, memory))
+                let record = operations.instances.record(&call, &entry.instance).await?;
+                Ok(operations.entry(entry, record))
             }
         });
         entries.buffered(LOOKS_AT_ONCE).boxed()
@@ -153,12 +156,13 @@ impl Operations {
                 None => Ok(None),
             }
         };
-        let (told, known) = tokio::join!(told, self.instances.memory(&call, &instance));
-        let (memory, plan) = known?;
+        let (told, record) = tokio::join!(told, self.instances.record(&call, &instance));
+        let record = record?;
         match told? {
-            Some(entry) => Ok(self.entry(entry, memory)),
-            None if memory.deployment == DeploymentPresence::Present => {
-                Ok(self.unlisted(instance, plan, memory))
+            Some(entry) => Ok(self.entry(entry, record)),
+            None if record.deployment == DeploymentPresence::Present => {
+                let plan = record.plan.clone();
+                Ok(self.unlisted(instance, plan, record))
             }
             None => Err(InventoryError::NotFound),
         }
@@ -193,8 +197,8 @@ impl Operations {
         Ok(ids)
     }
 
-    fn entry(&self, entry: InstanceEntry, memory: Memory) -> InventoryEntry {
-        let known = self.unlisted(entry.instance, Some(entry.plan), memory);
+    fn entry(&self, entry: InstanceEntry, record: InstanceRecord) -> InventoryEntry {
+        let known = self.unlisted(entry.instance, Some(entry.plan), record);
         InventoryEntry {
             space_guid: entry.space.map(String::from),
             space_name: entry.space_name,
@@ -210,18 +214,16 @@ impl Operations {
         &self,
         instance: InstanceId,
         plan: Option<PlanId>,
-        memory: Memory,
+        record: InstanceRecord,
     ) -> InventoryEntry {
-        let Memory {
-            deployment,
-            remembered,
-        } = memory;
-        let Remembered {
+        let InstanceRecord {
             owner,
+            deployment,
             operation,
             deployed,
             recreated,
-        } = remembered;
+            ..
+        } = record;
         let up_to_date = match (&plan, &deployed, owner) {
             (Some(plan), Some(Deployed { target, .. }), Owner::ThisBroker) => {
                 let today = self.instances.targets().of(plan);
@@ -241,7 +243,7 @@ impl Operations {
             platform_operation: None,
             deployment,
             owner,
-            operation,
+            operation: operation.and_then(OperationView::listed),
             deployed,
             recreated,
             up_to_date,

@@ -1,9 +1,11 @@
 //! How an operation is doing. Changes nothing.
 
-use odb_api_types::ids::InstanceId;
-
 use super::{Operations, RequestContext};
-use crate::bosh::{Fault, OperationToken, Standing};
+use crate::{
+    bosh::{Fault, OperationToken},
+    engine::LastOperation,
+};
+use odb_api_types::ids::InstanceId;
 
 /// A question how an operation is doing (Open Service Broker API 2.17, "Polling Last Operation").
 #[derive(Debug)]
@@ -21,11 +23,11 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: LastOperationRequest,
-    ) -> Result<Standing, Fault> {
+    ) -> Result<LastOperation, Fault> {
         let call = request_context.call();
         let token = request.token.as_deref().and_then(OperationToken::parse);
         self.instances
-            .standing(
+            .last_operation(
                 &call,
                 &request.instance,
                 token.as_ref(),

@@ -3,20 +3,21 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_adapter_sdk::protocol::RequestParameters;
-use odb_api_types::{
-    code::Code,
-    ids::{InstanceId, PlanId},
-    kind::OperationKind,
-    management::{OperationState, OrphanReason, Owner},
-};
 use odb_platform::http::Call;
 use serde_json::{Map, json};
 
 use super::{
     Deprovisioned, LockTimeout, OfferingKnowledge, Operations, RequestContext, SourceError,
 };
-use crate::bosh::{
-    Attribution, Deleted, Fault, Insistence, LatestOperation, Marking, Order, Origin,
+use crate::{
+    bosh::{Deleted, Fault, Insistence, Order, Origin, Ownership},
+    engine::{InstanceRecord, OperationView},
+};
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, PlanId},
+    kind::OperationKind,
+    management::{OperationState, OrphanReason, Owner},
 };
 
 /// How many orphans are looked at more closely at the same time.
@@ -34,14 +35,14 @@ pub enum Detail {
 /// A deployment of which the platform does not know.
 struct Suspect {
     instance: InstanceId,
-    /// What its marker tells.
-    mark: Option<Attribution>,
+    /// Where it has an operation record.
+    record: Option<InstanceRecord>,
     /// What was done with it last, as far as that is known by now.
-    latest: LatestOperation,
+    latest: Option<OperationView>,
 }
 
 /// A deployment that no service instance of the platform stands behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Orphan {
     /// The service instance that it was.
     pub instance: InstanceId,
@@ -52,7 +53,7 @@ pub struct Orphan {
     /// The plan that it is on, by its marker.
     pub plan: Option<PlanId>,
     /// What was done with it last.
-    pub latest: LatestOperation,
+    pub latest: Option<OperationView>,
 }
 
 /// An orphan that is to go.
@@ -188,8 +189,8 @@ impl Operations {
             return Ok(Vec::new());
         }
         // What is known by its marker to have ended is known to the platform by then, which is asked afterwards.
-        let mut marks = self.instances.attributions(call, &unknown).await?;
-        unknown.retain(|instance| !is_of_another(marks.get(instance)));
+        let mut records = self.instances.records_of(call, &unknown).await?;
+        unknown.retain(|instance| !is_of_another(records.get(instance)));
         if !unknown.is_empty() {
             source.remove_known(call, &mut unknown).await?;
         }
@@ -198,13 +199,13 @@ impl Operations {
         }
         let in_progress = self.instances.in_progress(call).await?;
         let suspects = unknown.into_iter().map(|instance| {
-            let mark = marks.remove(&instance);
+            let record = records.remove(&instance);
             Suspect {
                 latest: self
                     .instances
-                    .latest_known(&instance, mark.as_ref(), &in_progress),
+                    .latest_known(&instance, record.as_ref(), &in_progress),
                 instance,
-                mark,
+                record,
             }
         });
         let mut suspects: Vec<Suspect> = suspects.collect();
@@ -254,24 +255,27 @@ impl Operations {
         if is_known {
             return Err(DeleteOrphanError::NoOrphan(instance));
         }
-        let marking = self.instances.marking(call, &instance).await?;
+        let ownership = self.instances.ownership(call, &instance).await?;
         let is_deployed = self.instances.is_deployed(call, &instance).await?;
-        let mark = marking.attribution();
-        let owner = mark.map_or(Owner::Unknown, |mark| mark.owner);
-        let marked_plan = mark.and_then(|mark| mark.plan.clone());
+        let record = match &ownership {
+            Ownership::Recorded(record) => Some(&**record),
+            Ownership::Unrecorded | Ownership::Unreadable => None,
+        };
+        let owner = record.map_or(Owner::Unknown, |record| record.owner);
+        let recorded_plan = record.and_then(|record| record.plan.clone());
         let (plan, origin) = match owner {
             Owner::AnotherBroker => return Err(DeleteOrphanError::OfAnother(instance)),
-            Owner::ThisBroker => (marked_plan, Origin::Platform),
-            Owner::Unknown if mark.is_none() && !is_deployed => {
+            Owner::ThisBroker => (recorded_plan, Origin::Platform),
+            Owner::Unknown if record.is_none() && !is_deployed => {
                 return Ok(Deprovisioned::WasAbsent);
             }
             Owner::Unknown if deletion.unmarked == Unmarked::Stay => {
                 return Err(DeleteOrphanError::Unmarked(instance));
             }
-            Owner::Unknown if matches!(marking, Marking::Unreadable) => {
+            Owner::Unknown if matches!(ownership, Ownership::Unreadable) => {
                 return Err(DeleteOrphanError::MarksUnreadable(instance));
             }
-            Owner::Unknown => (named_plan.or(marked_plan), Origin::Unmarked),
+            Owner::Unknown => (named_plan.or(recorded_plan), Origin::Unmarked),
         };
         if offering == OfferingKnowledge::Unknown
             && deletion.unknown_offering == UnknownOffering::IsWrong
@@ -283,10 +287,10 @@ impl Operations {
         }
         let latest = self
             .instances
-            .latest_operation(call, &instance, mark)
+            .latest_operation(call, &instance, record)
             .await?;
         // A creation would be cut short by a delete: it may be one of which the platform does not know yet.
-        if latest.is_in_progress() && !latest.deletes() {
+        if latest.as_ref().is_some_and(is_made_or_changed) {
             return Err(DeleteOrphanError::Instance(Fault::Busy));
         }
         let order = Order {
@@ -332,13 +336,13 @@ impl Operations {
             ..call.clone()
         };
         let look = async |suspect: Suspect| {
-            if suspect.latest.state.is_some() || call.deadline.has_passed() {
+            if suspect.latest.is_some() || call.deadline.has_passed() {
                 return Ok(suspect);
             }
-            let mark = suspect.mark.as_ref();
+            let record = suspect.record.as_ref();
             let looked = self
                 .instances
-                .latest_operation(call, &suspect.instance, mark);
+                .latest_operation(call, &suspect.instance, record);
             match looked.await {
                 Ok(latest) => Ok(Suspect { latest, ..suspect }),
                 Err(_) if call.deadline.has_passed() => Ok(suspect),
@@ -357,24 +361,22 @@ impl Operations {
 fn orphan(suspect: Suspect, offering: OfferingKnowledge) -> Option<Orphan> {
     let Suspect {
         instance,
-        mark,
+        record,
         latest,
     } = suspect;
-    let mark = mark.as_ref();
-    if is_of_another(mark) {
+    if is_of_another(record.as_ref()) || latest.as_ref().is_some_and(is_made_or_changed) {
         return None;
     }
-    let owner = mark.map_or(Owner::Unknown, |mark| mark.owner);
-    let plan = mark.and_then(|mark| mark.plan.clone());
-    if latest.is_in_progress() && !latest.deletes() {
-        return None;
-    }
+    let owner = record
+        .as_ref()
+        .map_or(Owner::Unknown, |record| record.owner);
+    let plan = record.and_then(|record| record.plan);
     let reason = if offering == OfferingKnowledge::Unknown {
         OrphanReason::OfferingUnknownToPlatform
-    } else if latest.is_in_progress() {
+    } else if latest.as_ref().is_some_and(OperationView::is_in_progress) {
         OrphanReason::BeingDeleted
     } else if owner == Owner::ThisBroker {
-        reason_of_ours(&latest)
+        reason_of_ours(latest.as_ref())
     } else {
         OrphanReason::Unknown
     };
@@ -387,17 +389,23 @@ fn orphan(suspect: Suspect, offering: OfferingKnowledge) -> Option<Orphan> {
     })
 }
 
-fn is_of_another(mark: Option<&Attribution>) -> bool {
-    mark.is_some_and(|mark| mark.owner == Owner::AnotherBroker)
+fn is_of_another(record: Option<&InstanceRecord>) -> bool {
+    record.is_some_and(|record| record.owner == Owner::AnotherBroker)
+}
+
+fn is_made_or_changed(latest: &OperationView) -> bool {
+    latest.is_in_progress() && !latest.deletes()
 }
 
 /// What the marker of an instance that is at rest tells.
-fn reason_of_ours(latest: &LatestOperation) -> OrphanReason {
-    match (latest.kind, latest.state) {
-        (Some(OperationKind::Create), Some(OperationState::Failed)) => OrphanReason::CreateFailed,
-        (Some(kind), Some(OperationState::Failed)) if kind.deletes() => OrphanReason::DeleteFailed,
-        (Some(_), Some(_)) => OrphanReason::PurgedInPlatform,
-        (None, _) | (_, None) => OrphanReason::Unknown,
+fn reason_of_ours(latest: Option<&OperationView>) -> OrphanReason {
+    let Some((kind, state)) = latest.and_then(|latest| Some((latest.kind?, latest.state))) else {
+        return OrphanReason::Unknown;
+    };
+    match (kind, state) {
+        (OperationKind::Create, OperationState::Failed) => OrphanReason::CreateFailed,
+        (kind, OperationState::Failed) if kind.deletes() => OrphanReason::DeleteFailed,
+        _ => OrphanReason::PurgedInPlatform,
     }
 }
 
@@ -405,27 +413,26 @@ fn reason_of_ours(latest: &LatestOperation) -> OrphanReason {
 mod tests {
     use super::*;
 
-    fn latest(kind: Option<OperationKind>, state: OperationState) -> LatestOperation {
-        LatestOperation {
-            kind,
-            state: Some(state),
-            ..LatestOperation::default()
-        }
+    fn latest(kind: Option<OperationKind>, state: OperationState) -> OperationView {
+        OperationView::new(kind, state, String::new())
     }
 
-    fn judge(mark: Option<&Attribution>, latest: LatestOperation) -> Option<(Owner, OrphanReason)> {
+    fn judge(
+        record: Option<&InstanceRecord>,
+        latest: impl Into<Option<OperationView>>,
+    ) -> Option<(Owner, OrphanReason)> {
         let instance = InstanceId::try_from("one".to_owned()).unwrap();
         let suspect = Suspect {
             instance,
-            mark: mark.cloned(),
-            latest,
+            record: record.cloned(),
+            latest: latest.into(),
         };
         orphan(suspect, OfferingKnowledge::Known).map(|orphan| (orphan.owner, orphan.reason))
     }
 
     #[test]
     fn what_another_broker_has_marked_is_never_an_orphan() {
-        let foreign = Attribution::of(Owner::AnotherBroker);
+        let foreign = InstanceRecord::of(Owner::AnotherBroker);
         for state in [
             OperationState::InProgress,
             OperationState::Succeeded,
@@ -450,16 +457,16 @@ mod tests {
     #[test]
     fn nobody_knows_how_an_unmarked_one_came_about() {
         for latest in [
-            LatestOperation::default(),
-            latest(None, OperationState::Failed),
-            latest(Some(OperationKind::Delete), OperationState::Failed),
+            None,
+            Some(latest(None, OperationState::Failed)),
+            Some(latest(Some(OperationKind::Delete), OperationState::Failed)),
         ] {
             assert_eq!(
                 judge(None, latest.clone()),
                 Some((Owner::Unknown, OrphanReason::Unknown))
             );
             assert_eq!(
-                judge(Some(&Attribution::of(Owner::Unknown)), latest),
+                judge(Some(&InstanceRecord::of(Owner::Unknown)), latest),
                 Some((Owner::Unknown, OrphanReason::Unknown))
             );
         }
@@ -471,8 +478,8 @@ mod tests {
         let failed = latest(Some(OperationKind::Delete), OperationState::Failed);
         let suspect = Suspect {
             instance,
-            mark: None,
-            latest: failed,
+            record: None,
+            latest: Some(failed),
         };
         let found = orphan(suspect, OfferingKnowledge::Unknown).unwrap();
         assert_eq!(found.reason, OrphanReason::OfferingUnknownToPlatform);

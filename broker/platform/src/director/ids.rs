@@ -49,7 +49,7 @@ pub struct TaskId(u64);
 
 impl TaskId {
     /// The id with this number.
-    pub fn new(number: u64) -> Self {
+    pub const fn new(number: u64) -> Self {
         Self(number)
     }
 

@@ -101,18 +101,18 @@ pub(super) async fn delete(
 }
 
 fn told(orphan: Orphan, now: Timestamp) -> OrphanDeployment {
-    let latest = orphan.latest;
     let age = |since: Timestamp| u64::try_from(now.duration_since(since).as_secs()).unwrap_or(0);
+    let since = orphan.latest.as_ref().and_then(|latest| latest.began);
     OrphanDeployment {
         deployment_name: bosh::deployment(&orphan.instance).to_string(),
         service_instance_id: orphan.instance,
         owner: orphan.owner,
         reason: orphan.reason,
-        since: latest.began,
-        age_seconds: latest.began.map(age),
-        last_operation: latest.state.map(|state| OrphanOperation {
+        since,
+        age_seconds: since.map(age),
+        last_operation: orphan.latest.map(|latest| OrphanOperation {
             kind: latest.kind,
-            state,
+            state: latest.state,
             description: latest.description,
         }),
         plan_id: orphan.plan,

@@ -7,7 +7,6 @@ use actix_web::{
     http::{StatusCode, header},
     web::{Data, Path},
 };
-use odb_api_types::{code::Code, kind::OperationKind};
 use serde::Serialize;
 
 use crate::{
@@ -17,9 +16,10 @@ use crate::{
         incoming::{self, Parameters, WithContext},
         refusal::Refusal,
     },
-    bosh::{Condition, Outcome, Standing},
+    engine::{Condition, LastOperation, OperationView},
     operations::LastOperationRequest,
 };
+use odb_api_types::{code::Code, kind::OperationKind, management::OperationState};
 
 /// Tells how an operation is doing.
 pub(super) async fn last_operation(
@@ -49,43 +49,24 @@ pub(super) async fn last_operation(
         }
     };
     // On the main runtime: connections to the Director must not die with an HTTP worker.
-    let standing = match app.lifecycle.finish(work).await {
-        Ok(standing) => standing.map_err(|fault| asking.fault(fault))?,
+    let latest = match app.lifecycle.finish(work).await {
+        Ok(latest) => latest.map_err(|fault| asking.fault(fault))?,
         Err(cut) => return Err(asking.cut(cut)),
     };
-    match standing {
-        Standing::InProgress {
-            description,
-            ask_again,
-        } => Ok(HttpResponse::Ok()
-            .insert_header((header::RETRY_AFTER, whole_seconds(ask_again)))
-            .json(Told::new(State::InProgress, description))),
-        Standing::Ended {
-            outcome: Outcome::Succeeded { description },
-            ..
-        } => Ok(HttpResponse::Ok().json(Told::new(State::Succeeded, description))),
-        Standing::Ended {
-            kind,
-            outcome:
-                Outcome::Failed {
-                    description,
-                    condition,
-                },
-        } => Ok(HttpResponse::Ok().json(failed(description, kind, condition))),
-        Standing::NeverSubmitted(kind) => {
-            let description = format!(
-                "Instance {} failed: the work never began, nothing has changed. Try again.",
-                kind.noun()
-            );
-            let told = failed(description, Some(kind), Some(Condition::Intact));
-            Ok(HttpResponse::Ok().json(told))
+    match latest {
+        LastOperation::Known(operation, ask_again) => {
+            let mut response = HttpResponse::Ok();
+            if operation.is_in_progress() {
+                response.insert_header((header::RETRY_AFTER, whole_seconds(ask_again)));
+            }
+            Ok(response.json(Told::from(operation)))
         }
-        Standing::Gone => Err(Refusal::new(
+        LastOperation::Gone => Err(Refusal::new(
             StatusCode::GONE,
             Code::NotFound,
             "the service instance is gone",
         )),
-        Standing::Unknown => Err(Refusal::new(
+        LastOperation::Unknown => Err(Refusal::new(
             StatusCode::NOT_FOUND,
             Code::NotFound,
             "The service instance does not exist.",
@@ -113,30 +94,31 @@ enum State {
     Failed,
 }
 
-impl Told {
-    fn new(state: State, description: String) -> Self {
+impl From<OperationView> for Told {
+    /// Failed updates and deletes say what they have left, as far as that is known; nothing else may
+    /// (`spec/contracts/osb-api.md` §1.3). The same deployment can always be tried again.
+    fn from(operation: OperationView) -> Self {
+        let usable = operation.condition.map(|left| left == Condition::Intact);
+        let state = match operation.state {
+            OperationState::InProgress => State::InProgress,
+            OperationState::Succeeded => State::Succeeded,
+            OperationState::Failed => State::Failed,
+        };
+        let (instance_usable, update_repeatable) = match (operation.state, operation.kind) {
+            (OperationState::Failed, Some(OperationKind::Update | OperationKind::Upgrade)) => {
+                (usable, Some(true))
+            }
+            (OperationState::Failed, Some(OperationKind::Delete | OperationKind::ForceDelete)) => {
+                (usable, None)
+            }
+            _ => (None, None),
+        };
         Self {
             state,
-            description,
-            instance_usable: None,
-            update_repeatable: None,
+            description: operation.description.unwrap_or_default(),
+            instance_usable,
+            update_repeatable,
         }
-    }
-}
-
-/// Failed updates and deletes say what they have left, as far as that is known; nothing else may
-/// (`spec/contracts/osb-api.md` §1.3). The same deployment can always be tried again.
-fn failed(description: String, kind: Option<OperationKind>, condition: Option<Condition>) -> Told {
-    let usable = condition.map(|condition| condition == Condition::Intact);
-    let (instance_usable, update_repeatable) = match kind {
-        Some(OperationKind::Update | OperationKind::Upgrade) => (usable, Some(true)),
-        Some(OperationKind::Delete | OperationKind::ForceDelete) => (usable, None),
-        Some(OperationKind::Create | OperationKind::Recreate) | None => (None, None),
-    };
-    Told {
-        instance_usable,
-        update_repeatable,
-        ..Told::new(State::Failed, description)
     }
 }
 

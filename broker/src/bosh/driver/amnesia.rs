@@ -85,7 +85,7 @@ impl Driver {
             None if known.is_empty() => return Ok(Traces::default()),
             None => Footprint::Tasks(&known),
         };
-        let (director, name) = (&self.neighbours.director, &self.operation.deployment);
+        let (director, name) = (&self.neighbours.director, &self.operation.deployment());
         let read = |call| async move { traces::of(director, &call, name, footprint).await };
         self.inquirer.insist("read the audit", read).await
     }
@@ -113,15 +113,15 @@ impl Driver {
             .as_ref()
             .is_some_and(|recalled| recalled.traces.are_complete);
         let untraced = Untraced {
-            kind: operation.kind,
-            has_errands: !operation.errands.is_empty(),
+            kind: operation.kind(),
+            has_errands: !operation.record.errands.is_empty(),
             began: self.observer.newest().is_some(),
             is_known_in_full: are_complete || self.has_older_tasks().await?,
         };
         match untraced.verdict(&self.deployment().await?) {
             Verdict::NeverBegan => Ok(End::NeverSubmitted),
             Verdict::Succeeded => {
-                if operation.kind.deletes() {
+                if operation.kind().deletes() {
                     self.clean_up().await?;
                 }
                 Ok(End::Succeeded)
@@ -140,12 +140,12 @@ impl Driver {
     /// it would have that of this operation.
     async fn has_older_tasks(&self) -> Result<bool, DirectorError> {
         let operation = &self.operation;
-        if operation.kind == OperationKind::Create || operation.kind.deletes() {
+        if operation.kind() == OperationKind::Create || operation.kind().deletes() {
             return Ok(false);
         }
         let director = &self.neighbours.director;
         let filter = &TaskFilter {
-            deployment: Some(operation.deployment.clone()),
+            deployment: Some(operation.deployment()),
             ..TaskFilter::default()
         };
         let list = |call| async move { director.tasks(&call, filter).await };
@@ -153,7 +153,9 @@ impl Driver {
             .inquirer
             .insist("list the deployment's tasks", list)
             .await?;
-        let began = SystemTime::from(operation.began);
+        let Some(began) = operation.record.began.map(SystemTime::from) else {
+            return Ok(false);
+        };
         Ok(tasks.iter().any(|task| {
             Doing::of(&task.description) == Doing::Deploy
                 && task.started_at.is_some_and(|started| started < began)

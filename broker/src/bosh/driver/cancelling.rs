@@ -1,9 +1,6 @@
 //! An operation that an operator has cancelled: what runs of it is ended, and nothing more of it is begun. What has come to
 //! its end before anybody noticed stays, so that an operation of which nothing was left to do has succeeded.
 
-use std::time::Duration;
-
-use odb_api_types::code::Code;
 use odb_platform::{
     director::{Cancellation, DirectorError, TaskId, TaskState},
     http::StatusCode,
@@ -11,21 +8,21 @@ use odb_platform::{
 use tokio::time::Instant;
 
 use super::{Driver, obstacle::Obstacle};
-use crate::{bosh::operation::Plea, config::Timings, telemetry::Chain};
+use crate::{bosh::operation::Plea, config::Timings, telemetry::Chain, wait::Backoff};
+use odb_api_types::code::Code;
 
 /// When the Director is asked again to cancel a task: it may say yes and forget it. The pauses grow.
 pub(super) struct Repeats {
     next: Instant,
-    pause: Duration,
-    longest: Duration,
+    backoff: Backoff,
 }
 
 impl Repeats {
     fn new(timings: &Timings) -> Self {
+        let mut backoff = Backoff::new(timings.longest_look, timings.longest_retry, 2.0);
         Self {
-            next: Instant::now() + timings.longest_look,
-            pause: timings.longest_look,
-            longest: timings.longest_retry,
+            next: Instant::now() + backoff.next(),
+            backoff,
         }
     }
 
@@ -35,8 +32,7 @@ impl Repeats {
         if now < self.next || !is_forgotten {
             return false;
         }
-        self.pause = (self.pause * 2).min(self.longest);
-        self.next = now + self.pause;
+        self.next = now + self.backoff.next();
         true
     }
 }
@@ -44,7 +40,7 @@ impl Repeats {
 impl Driver {
     /// An operator has cancelled the operation.
     pub(super) fn is_cancelled(&self) -> bool {
-        self.operation.cancelled_by.is_some()
+        self.operation.record.cancelled_by.is_some()
     }
 
     /// Cancels a task and waits for its end. It may end well before it notices, and one whose worker has died ends when the
@@ -113,6 +109,8 @@ impl Driver {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

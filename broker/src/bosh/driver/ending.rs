@@ -13,10 +13,10 @@ use crate::{
     bosh::{
         FormerSecret, LeftoversFault, Neighbours, Outcome, ReadMarkerError, StoredMarker,
         WriteMarkerError, config_name, configs,
-        insistence::{self, Inquirer, Passing, Pauses},
+        insistence::{self, Inquirer, Passing},
         leftovers,
         marker::ClientRole,
-        operation::SnapshotState,
+        operation::{Operation, SnapshotState},
     },
     config::BoshConfigs,
     instance_clients::{ClientFault, Making},
@@ -24,10 +24,11 @@ use crate::{
         Chain,
         metrics::{FollowedOperation, OperationOutcome},
     },
+    wait::Backoff,
 };
 
-/// How often it is tried to delete what is obsolete.
-const DELETE_ATTEMPTS: u32 = 4;
+/// How often it is tried to clean up what nothing hangs on.
+const CLEAN_UP_ATTEMPTS: u32 = 4;
 
 /// Whether the outcome is still to be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl Driver {
             return Err(Obstacle::new("the deployment is still there".to_owned()));
         }
         let (neighbours, instance) = (&self.neighbours, &self.operation.instance);
-        let client = self.operation.client;
+        let client = self.operation.record.client;
         let remove =
             |call| async move { leftovers::remove(neighbours, &call, instance, client).await };
         let what = "remove what the instance leaves behind";
@@ -68,7 +69,7 @@ impl Driver {
     }
 
     async fn look_up(&self, inquirer: &Inquirer) -> Result<Deployment, DirectorError> {
-        let (director, name) = (&self.neighbours.director, &self.operation.deployment);
+        let (director, name) = (&self.neighbours.director, &self.operation.deployment());
         let look = |call| async move { director.deployment(&call, name).await };
         inquirer.insist("look the deployment up", look).await
     }
@@ -85,17 +86,17 @@ impl Driver {
         if !self.is_latest().await? {
             return Ok(());
         }
-        if operation.kind != OperationKind::Create {
+        if operation.kind() != OperationKind::Create {
             let restore = |call| async move {
-                let (director, name) = (&neighbours.director, &operation.deployment);
-                configs::restore(director, &call, name, &operation.replaced_configs).await
+                let (director, name) = (&neighbours.director, &operation.deployment());
+                configs::restore(director, &call, name, &operation.record.replaced_configs).await
             };
             self.inquirer.insist("take configs back", restore).await?;
             self.put_secrets_back().await?;
             self.undo_client().await;
         } else if self.is_absent().await? {
             let remove = |call| async move {
-                let (instance, client) = (&operation.instance, operation.client);
+                let (instance, client) = (&operation.instance, operation.record.client);
                 leftovers::remove_without_marker(neighbours, &call, instance, client).await
             };
             let what = "take configs and secrets back";
@@ -107,7 +108,7 @@ impl Driver {
     /// What was remembered before the operation is remembered again. One that was cancelled was written down twice.
     async fn take_markers_back(&self) -> Result<(), DirectorError> {
         let (markers, operation) = (&self.neighbours.markers, &self.operation);
-        let mut latest = operation.stored.as_ref().map(|stored| stored.id.clone());
+        let mut latest = operation.stored.clone();
         while let Some(written) = latest {
             let written = &written;
             let take_back = |call| async move { markers.take_back(&call, written).await };
@@ -115,7 +116,7 @@ impl Driver {
                 .insist("take the marker back", take_back)
                 .await?;
             let before = self.latest_marker().await?.filter(|before| {
-                operation.context.as_ref() == Some(&before.marker.context) && before.id != *written
+                operation.record.context == before.marker.context && before.id != *written
             });
             latest = before.map(|before| before.id);
         }
@@ -126,7 +127,7 @@ impl Driver {
     /// handed over after all, its secrets stay.
     async fn put_secrets_back(&self) -> Result<(), LeftoversFault> {
         let (secrets, operation) = (&self.neighbours.secrets, &self.operation);
-        let mut former = operation.former_secrets.clone();
+        let mut former = operation.record.former_secrets.clone();
         if former.is_empty() {
             return Ok(());
         }
@@ -143,13 +144,16 @@ impl Driver {
     /// only whether the client was made: what was changed stays, and the next operation brings it to what is defined.
     async fn undo_client(&self) {
         let (clients, operation) = (&self.neighbours.clients, &self.operation);
-        let undo = async |call: Call| match (&operation.client_in_hand, &operation.context) {
-            (Some(client), _) => clients.undo(&call, client).await,
-            (None, Some(context)) if operation.client == ClientRole::Made => {
-                let unmade = clients.unmake(&call, &operation.instance, context).await;
+        let Operation {
+            instance, record, ..
+        } = operation;
+        let undo = async |call: Call| match &operation.client {
+            Some(client) => clients.undo(&call, client).await,
+            None if record.client == ClientRole::Made => {
+                let unmade = clients.unmake(&call, instance, &record.context).await;
                 unmade.map(|_| ())
             }
-            (None, _) => Ok(()),
+            None => Ok(()),
         };
         if let Err(fault) = undo(self.call()).await {
             tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "what was done to the UAA client of the instance could not be undone");
@@ -159,17 +163,27 @@ impl Driver {
     /// What was ordered is deployed: the secret that the operation gave to a client is where it belongs, and a client that is
     /// not defined any more goes. Like configs, and tried as often.
     pub(super) async fn see_to_client(&self) {
-        let mut pauses = Pauses::new(&self.neighbours.timings);
-        for attempt in 1..=DELETE_ATTEMPTS {
-            let Err(fault) = self.try_to_see_to_client().await else {
+        // The next operation gives a client another secret whose making is not known to have succeeded.
+        let warn = |fault: &ClientFault| tracing::warn!(code = %Code::CleanUp, error = %Chain(fault), "the UAA client of the instance could not be seen to");
+        self.try_often(|| self.try_to_see_to_client(), warn).await;
+    }
+
+    /// Tries to clean something up. It is not waited for without end: the next operation, or the deletion of the instance,
+    /// cleans it up, too.
+    async fn try_often<E: Passing, Trying>(&self, clean_up: impl Fn() -> Trying, warn: impl Fn(&E))
+    where
+        Trying: Future<Output = Result<(), E>>,
+    {
+        let mut backoff = Backoff::between_attempts(&self.neighbours.timings);
+        for attempt in 1..=CLEAN_UP_ATTEMPTS {
+            let Err(error) = clean_up().await else {
                 return;
             };
-            // The next operation gives a client another secret whose making is not known to have succeeded.
-            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "the UAA client of the instance could not be seen to");
-            if attempt == DELETE_ATTEMPTS || !fault.passes() {
+            warn(&error);
+            if attempt == CLEAN_UP_ATTEMPTS || !error.passes() {
                 return;
             }
-            pauses.pause().await;
+            backoff.pause().await;
         }
     }
 
@@ -177,25 +191,28 @@ impl Driver {
         let (clients, operation) = (&self.neighbours.clients, &self.operation);
         let (call, instance) = (self.call(), &operation.instance);
         let redeployed = matches!(
-            operation.kind,
+            operation.kind(),
             OperationKind::Update | OperationKind::Upgrade
         );
-        match (operation.client, &operation.context) {
-            (ClientRole::Made, Some(context)) => {
+        let record = &operation.record;
+        match record.client {
+            ClientRole::Made => {
                 let making = Making::New;
-                clients.settle(&call, instance, context, making).await
+                clients
+                    .settle(&call, instance, &record.context, making)
+                    .await
             }
-            (ClientRole::Renewed, Some(context)) => {
+            ClientRole::Renewed => {
                 let making = Making::Renewed;
-                clients.settle(&call, instance, context, making).await
+                clients
+                    .settle(&call, instance, &record.context, making)
+                    .await
             }
-            (ClientRole::Kept, _) if redeployed && !clients.are_defined() => {
+            ClientRole::Kept if redeployed && !clients.are_defined() => {
                 let call = leftovers::call_about_client(&self.neighbours, &call);
                 clients.delete(&call, instance).await
             }
-            (ClientRole::None | ClientRole::Kept | ClientRole::Made | ClientRole::Renewed, _) => {
-                Ok(())
-            }
+            ClientRole::None | ClientRole::Kept => Ok(()),
         }
     }
 
@@ -205,7 +222,7 @@ impl Driver {
             return Ok(true);
         };
         let latest = self.latest_marker().await?;
-        Ok(latest.is_some_and(|latest| latest.id == stored.id))
+        Ok(latest.is_some_and(|latest| latest.id == *stored))
     }
 
     /// The marker of the instance, if it is one that this broker understands.
@@ -226,23 +243,17 @@ impl Driver {
     /// The end is told afterwards, for whoever hears of it may order the next operation at once, and with it a config of the
     /// same name. Nobody waits for it without end: what is left after a few attempts is found obsolete again next time.
     pub(super) async fn delete_obsolete_configs(&self) {
-        let (director, name) = (&self.neighbours.director, &self.operation.deployment);
-        for (kind, version) in &self.operation.obsolete_configs {
+        let (director, name) = (&self.neighbours.director, &self.operation.deployment());
+        for (kind, version) in &self.operation.record.obsolete_configs {
             let Ok(kind) = ConfigType::try_from(kind.clone()) else {
                 continue;
             };
-            let mut pauses = Pauses::new(&self.neighbours.timings);
-            let mut attempts = 0;
-            while let Err(error) =
-                configs::delete_obsolete(director, &self.call(), name, &kind, version).await
-            {
-                attempts += 1;
-                tracing::warn!(code = %Code::CleanUp, config.r#type = %kind, error = %Chain(&error), "could not delete an obsolete config");
-                if attempts >= DELETE_ATTEMPTS || !error.passes() {
-                    break;
-                }
-                pauses.pause().await;
-            }
+            let warn = |error: &DirectorError| tracing::warn!(code = %Code::CleanUp, config.r#type = %kind, error = %Chain(error), "could not delete an obsolete config");
+            let kind = &kind;
+            let delete = || async move {
+                configs::delete_obsolete(director, &self.call(), name, kind, version).await
+            };
+            self.try_often(delete, warn).await;
         }
     }
 
@@ -250,23 +261,14 @@ impl Driver {
     /// deleted now go with the next update, or with the instance.
     pub(super) async fn prune_secrets(&self) {
         let deploys = matches!(
-            self.operation.kind,
+            self.operation.kind(),
             OperationKind::Update | OperationKind::Upgrade
         );
         if !deploys || !self.neighbours.secrets.are_kept() {
             return;
         }
-        let mut pauses = Pauses::new(&self.neighbours.timings);
-        for attempt in 1..=DELETE_ATTEMPTS {
-            let Err(fault) = self.try_to_prune_secrets().await else {
-                return;
-            };
-            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "could not delete secrets that are not used any more");
-            if attempt == DELETE_ATTEMPTS || !fault.passes() {
-                return;
-            }
-            pauses.pause().await;
-        }
+        let warn = |fault: &LeftoversFault| tracing::warn!(code = %Code::CleanUp, error = %Chain(fault), "could not delete secrets that are not used any more");
+        self.try_often(|| self.try_to_prune_secrets(), warn).await;
     }
 
     async fn try_to_prune_secrets(&self) -> Result<(), LeftoversFault> {
@@ -277,7 +279,8 @@ impl Driver {
             ..
         } = &*self.neighbours;
         let (call, operation) = (self.call(), &self.operation);
-        let deployed = director.deployment(&call, &operation.deployment).await?;
+        let name = operation.deployment();
+        let deployed = director.deployment(&call, &name).await?;
         let Deployment::Deployed(manifest) = deployed else {
             return Ok(());
         };
@@ -287,10 +290,7 @@ impl Driver {
             return Ok(());
         }
         let configs = match configs {
-            BoshConfigs::Enabled => {
-                let name = config_name(&operation.deployment);
-                director.configs_named(&call, &name).await?
-            }
+            BoshConfigs::Enabled => director.configs_named(&call, &config_name(&name)).await?,
             BoshConfigs::Disabled => Vec::new(),
         };
         Ok(secrets.prune(&call, &unused, &configs).await?)
@@ -308,7 +308,7 @@ impl Driver {
         counted: &FollowedOperation<'_>,
         outcome: OperationOutcome,
     ) {
-        let mut pauses = Pauses::new(&self.neighbours.timings);
+        let mut backoff = Backoff::between_attempts(&self.neighbours.timings);
         let mut attempt = 1;
         // The same text at each attempt: one whose answer was lost is then found again.
         let now = Timestamp::now();
@@ -322,7 +322,7 @@ impl Driver {
         };
         self.publish(ended);
         while record == Record::NotYet {
-            pauses.pause().await;
+            backoff.pause().await;
             attempt += 1;
             record = self.record(recorded, now, attempt).await;
         }
@@ -333,16 +333,11 @@ impl Driver {
         let Some(stored) = &self.operation.stored else {
             return Record::Closed;
         };
-        let marker = stored.marker.clone().ended(outcome.clone(), now);
+        let record = self.operation.record.clone().ended(outcome.clone(), now);
         let written = self
             .neighbours
             .markers
-            .write(
-                &self.call(),
-                &self.operation.instance,
-                marker,
-                Some(&stored.id),
-            )
+            .write(&self.call(), &self.operation.instance, record, Some(stored))
             .await;
         match written {
             Ok(_) => Record::Closed,

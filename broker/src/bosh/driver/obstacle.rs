@@ -2,24 +2,26 @@
 
 use std::sync::Arc;
 
-use odb_api_types::{code::Code, kind::OperationKind, management::StageState};
 use odb_platform::director::{DirectorError, Event, TaskId};
 
 use super::Driver;
 use crate::{
     bosh::{
-        Condition, Outcome,
+        Outcome, condition,
         course::{self, StepLog},
-        insistence::{Passing, Pauses},
+        insistence::Passing,
         narrative,
     },
     complaint::{Asked, Complaint, Told},
+    engine::Condition,
     telemetry::{
         Chain,
         metrics::{FollowedOperation, OperationOutcome},
         redact,
     },
+    wait::Backoff,
 };
+use odb_api_types::{code::Code, kind::OperationKind, management::StageState};
 
 /// How often the event log of a task that failed is asked for.
 const ATTEMPTS: u32 = 3;
@@ -80,7 +82,7 @@ impl Driver {
             log.absorb(events);
             self.steps.insert(id, log);
             let doing = self.seen.iter().find(|task| task.id == id);
-            condition = doing.map(|task| Condition::left_by(&task.doing, events));
+            condition = doing.map(|task| condition::left_by(&task.doing, events));
         }
         let end_of_task = self.observer.bad_end(id);
         Obstacle {
@@ -96,7 +98,7 @@ impl Driver {
 
     /// The event log of the task that failed. That it failed is known without it: it is not waited for without end.
     async fn failed_events(&self, task: TaskId) -> Option<Vec<Event>> {
-        let mut pauses = Pauses::new(&self.neighbours.timings);
+        let mut backoff = Backoff::between_attempts(&self.neighbours.timings);
         let mut attempt = 1;
         loop {
             let error = match self.neighbours.director.events(&self.call(), task, 0).await {
@@ -113,7 +115,7 @@ impl Driver {
                 return None;
             }
             attempt += 1;
-            pauses.pause().await;
+            backoff.pause().await;
         }
     }
 
@@ -129,7 +131,7 @@ impl Driver {
         let description = match end {
             Ending::Cancellation => {
                 tracing::warn!(code = %Code::Cancelled, bosh.task.id = task.map(TaskId::number), cause, "the operation has been cancelled by the operator");
-                narrative::cancelled(self.operation.kind)
+                narrative::cancelled(self.operation.kind())
             }
             Ending::Failure => {
                 tracing::error!(code = %Code::TaskFailed, bosh.task.id = task.map(TaskId::number), cause, "the operation has failed");
@@ -141,19 +143,19 @@ impl Driver {
                     cause,
                     "the deployment is deleted, but what belongs to the instance could not be removed; the deletion can be repeated"
                 );
-                narrative::unclean(self.operation.kind, &self.complaint(None))
+                narrative::unclean(self.operation.kind(), &self.complaint(None))
             }
             Ending::StillThere => {
                 tracing::error!(code = %Code::TaskFailed, cause, "the deletion has failed, and can be repeated");
-                narrative::still_there(self.operation.kind)
+                narrative::still_there(self.operation.kind())
             }
             Ending::Gone => {
                 tracing::error!(code = %Code::TaskFailed, cause, "the operation has failed");
-                narrative::nothing_there(self.operation.kind)
+                narrative::nothing_there(self.operation.kind())
             }
             Ending::Unknown => {
                 tracing::error!(code = %Code::TaskFailed, cause, "it is not known how the operation ended; it counts as failed, and can be repeated");
-                narrative::unknown_end(self.operation.kind, &self.complaint(None))
+                narrative::unknown_end(self.operation.kind(), &self.complaint(None))
             }
         };
         let failed = |description| Outcome::Failed {
@@ -197,7 +199,7 @@ impl Driver {
     }
 
     fn failure_for_user(&self, task: Option<TaskId>) -> String {
-        let kind = self.operation.kind;
+        let kind = self.operation.kind();
         // The upgrade errand's log is read by machines that look for this.
         if let (OperationKind::Upgrade, Some(task)) = (kind, task) {
             return format!("Failed for bosh task: {task}");
@@ -210,9 +212,9 @@ impl Driver {
         Complaint {
             service: &self.neighbours.offering.name,
             instance: &self.operation.instance,
-            request: &self.operation.request,
+            request: &self.operation.record.request,
             task: task.or(self.operation.first_task),
-            operation: Some(Asked::Operation(self.operation.kind)),
+            operation: Some(Asked::Operation(self.operation.kind())),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The first stage of a delete that cuts another operation short: everything of that operation has an end before anything
+//! What may still be on its way to the Director: as long as that is so nothing more is sent, and no errand is started twice.
+//! And the first stage of a delete that cuts another operation short: everything of that operation has an end before anything
 //! of the delete begins.
 //!
 //! A task that is found at work is the last thing that the other operation's driver has sent. Where all have ended, or
@@ -8,7 +9,10 @@ use odb_platform::director::{Deployment, DirectorError};
 use tokio::time::sleep;
 
 use super::{Driver, obstacle::Obstacle};
-use crate::bosh::next_step::{Former, FormerTask, Judged, Stage};
+use crate::{
+    bosh::next_step::{Former, FormerTask, Judged, Stage},
+    wait::Absence,
+};
 
 /// How far the stage is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +39,7 @@ impl Driver {
         &mut self,
         own: &[Judged],
     ) -> Result<Vec<FormerTask>, DirectorError> {
-        match &self.operation.cuts_short {
+        match &self.operation.record.cuts_short {
             Some(cut) if own.is_empty() && !self.stopping.never_came => {
                 self.observer.former(&cut.context).await
             }
@@ -55,7 +59,7 @@ impl Driver {
 
     /// What there is to be deleted is known only when everything has stopped.
     pub(super) fn is_to_be_surveyed(&self) -> bool {
-        self.operation.cuts_short.is_some() && !self.stopping.surveyed
+        self.operation.record.cuts_short.is_some() && !self.stopping.surveyed
     }
 
     /// Leaves out what makes no sense: errands need something that was deployed once, a deletion something that is there.
@@ -70,5 +74,26 @@ impl Driver {
         }
         self.stopping.surveyed = true;
         Ok(())
+    }
+
+    /// The first task may still be on its way, as long as none is known.
+    pub(super) fn is_to_be_awaited(&self, absence: &mut Absence) -> bool {
+        self.observer.newest().is_none() && !self.is_over(absence)
+    }
+
+    /// Asked after each look at the Director that has found nothing at work.
+    pub(super) fn is_in_doubt(&mut self) -> bool {
+        let Some(mut absence) = self.doubt else {
+            return false;
+        };
+        let is_over = self.is_over(&mut absence);
+        self.doubt = (!is_over).then_some(absence);
+        !is_over
+    }
+
+    /// What has not been seen will not turn up any more: the Director has answered without fail for long enough.
+    fn is_over(&self, absence: &mut Absence) -> bool {
+        let seen_without = absence.note_after(self.observer.answered_since());
+        seen_without >= self.neighbours.timings.lost_answer
     }
 }

@@ -14,17 +14,17 @@ use std::{
     time::Duration,
 };
 
-use odb_api_types::ids::{InstanceId, PlanId};
 use tokio::time::Instant;
 
 use crate::{
-    bosh::{Presence, PresenceKind},
+    engine::{Occupancy, OccupancyKind},
     offering::{Total, Usage},
     operations::instance_source::{InstanceRecord, RecordStanding},
 };
+use odb_api_types::ids::{InstanceId, PlanId};
 
 /// What the drivers know.
-pub(super) type Here = BTreeMap<InstanceId, Presence>;
+pub(super) type Here = BTreeMap<InstanceId, Occupancy>;
 
 /// How many instances the source has.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub(super) fn is_doubtful(record: &InstanceRecord, markers: &Here) -> bool {
         RecordStanding::Creating | RecordStanding::Unmade => false,
     };
     let marker = markers.get(&record.instance);
-    may_be_unmade && marker.is_none_or(|marker| marker.kind == PresenceKind::Absent)
+    may_be_unmade && marker.is_none_or(|marker| marker.kind == OccupancyKind::Absent)
 }
 
 /// The places that are kept here, and what earlier listings have taught.
@@ -93,9 +93,9 @@ impl Ledger {
         // Where totals suffice there is no listing that would forget them.
         let reserved = &self.reserved;
         self.origins.retain(|moved, _| {
-            let presence = here.get(moved);
+            let occupancy = here.get(moved);
             reserved.contains_key(moved)
-                || presence.is_some_and(|presence| may_be_at_its_origin(presence.kind))
+                || occupancy.is_some_and(|occupancy| may_be_at_its_origin(occupancy.kind))
         });
         self.reserved.insert(instance.clone(), plan.clone());
         if let Some(origin) = origin {
@@ -141,11 +141,11 @@ impl Ledger {
             usage.add(BTreeSet::new(), all.saturating_sub(of_plans));
         }
         let mut places: BTreeMap<&InstanceId, BTreeSet<PlanId>> = BTreeMap::new();
-        for (instance, presence) in here {
-            let is_shown =
-                presence.since.is_some() && learned.shown.get(instance) == presence.since.as_ref();
-            if presence.kind != PresenceKind::Absent && !is_shown {
-                let plans = presence.plan.iter().chain(self.origin(instance, here));
+        for (instance, occupancy) in here {
+            let is_shown = occupancy.since.is_some()
+                && learned.shown.get(instance) == occupancy.since.as_ref();
+            if occupancy.kind != OccupancyKind::Absent && !is_shown {
+                let plans = occupancy.plan.iter().chain(self.origin(instance, here));
                 places.insert(instance, plans.cloned().collect());
             }
         }
@@ -190,17 +190,17 @@ impl Ledger {
             .collect();
         let mut usage = Usage::default();
         for instance in everybody {
-            let presence = here.get(instance);
-            let mut plans = match (records.get(instance), presence) {
+            let occupancy = here.get(instance);
+            let mut plans = match (records.get(instance), occupancy) {
                 (Some(record), _) => {
-                    let presence = presence.or_else(|| listing.markers.get(instance));
-                    self.listed_place(record, presence, listing)
+                    let occupancy = occupancy.or_else(|| listing.markers.get(instance));
+                    self.listed_place(record, occupancy, listing)
                 }
-                (None, Some(presence)) => unlisted_place(presence, now, lately),
+                (None, Some(occupancy)) => unlisted_place(occupancy, now, lately),
                 (None, None) => listing
                     .markers
                     .get(instance)
-                    .map(|presence| unlisted_place(presence, now, lately))
+                    .map(|occupancy| unlisted_place(occupancy, now, lately))
                     .unwrap_or_default(),
             };
             plans.extend(self.reserved.get(instance).cloned());
@@ -216,7 +216,7 @@ impl Ledger {
     fn origin(&self, instance: &InstanceId, here: &Here) -> Option<&PlanId> {
         let may_be_there = here
             .get(instance)
-            .is_some_and(|presence| may_be_at_its_origin(presence.kind));
+            .is_some_and(|occupancy| may_be_at_its_origin(occupancy.kind));
         let origin = self.origins.get(instance);
         origin.filter(|_| may_be_there || self.reserved.contains_key(instance))
     }
@@ -225,11 +225,11 @@ impl Ledger {
     fn listed_place(
         &self,
         record: &InstanceRecord,
-        presence: Option<&Presence>,
+        occupancy: Option<&Occupancy>,
         listing: &Listing,
     ) -> BTreeSet<PlanId> {
-        let kind = presence.map(|presence| presence.kind);
-        let was_let_in = kind.is_some_and(|kind| kind != PresenceKind::Absent);
+        let kind = occupancy.map(|occupancy| occupancy.kind);
+        let was_let_in = kind.is_some_and(|kind| kind != OccupancyKind::Absent);
         let is_unknown = kind.is_none();
         let is_deployed = listing.deployed.contains(&record.instance);
         let takes_a_place = match record.standing {
@@ -247,32 +247,32 @@ impl Ledger {
             return BTreeSet::new();
         }
         let own = || BTreeSet::from([record.plan.clone()]);
-        let Some(Presence {
+        let Some(Occupancy {
             plan: Some(plan),
             kind,
             since,
-        }) = presence
+        }) = occupancy
         else {
             return own();
         };
         let is_news = since.is_some_and(|since| since > listing.began);
         match kind {
-            PresenceKind::Arriving => [record.plan.clone(), plan.clone()].into(),
+            OccupancyKind::Arriving => [record.plan.clone(), plan.clone()].into(),
             // The record is from before the operation and may tell of another plan.
-            PresenceKind::Remaining | PresenceKind::Leaving if is_news => {
+            OccupancyKind::Remaining | OccupancyKind::Leaving if is_news => {
                 [record.plan.clone(), plan.clone()].into()
             }
             // What an earlier process has made of it counts only as long as the platform says that this goes on: the Go broker
             // may have changed it since, without a marker.
-            PresenceKind::Arrived
+            OccupancyKind::Arrived
                 if since.is_some() || record.standing == RecordStanding::Updating =>
             {
                 [plan.clone()].into()
             }
-            PresenceKind::Arrived
-            | PresenceKind::Remaining
-            | PresenceKind::Leaving
-            | PresenceKind::Absent => own(),
+            OccupancyKind::Arrived
+            | OccupancyKind::Remaining
+            | OccupancyKind::Leaving
+            | OccupancyKind::Absent => own(),
         }
     }
 
@@ -291,13 +291,13 @@ impl Ledger {
             .collect();
         let reserved = &self.reserved;
         self.origins.retain(|instance, origin| {
-            let Some(presence) = here.get(instance) else {
+            let Some(occupancy) = here.get(instance) else {
                 return reserved.contains_key(instance);
             };
             // While a move goes on the platform tells of no other plan, so that this is a later operation.
-            let has_moved = presence.since.is_some_and(|since| since <= listing.began)
+            let has_moved = occupancy.since.is_some_and(|since| since <= listing.began)
                 && plans.get(instance).is_some_and(|plan| *plan != origin);
-            reserved.contains_key(instance) || (may_be_at_its_origin(presence.kind) && !has_moved)
+            reserved.contains_key(instance) || (may_be_at_its_origin(occupancy.kind) && !has_moved)
         });
     }
 
@@ -322,31 +322,31 @@ impl Ledger {
             .iter()
             .map(|record| (&record.instance, record))
             .collect();
-        let hidden = listing.markers.iter().filter_map(|(instance, presence)| {
+        let hidden = listing.markers.iter().filter_map(|(instance, occupancy)| {
             if here.contains_key(instance) {
                 return None;
             }
             let record = records.get(instance);
-            let is_hidden = match presence.kind {
-                PresenceKind::Arriving => true,
-                PresenceKind::Leaving => record.is_none(),
-                PresenceKind::Arrived => {
+            let is_hidden = match occupancy.kind {
+                OccupancyKind::Arriving => true,
+                OccupancyKind::Leaving => record.is_none(),
+                OccupancyKind::Arrived => {
                     record.is_some_and(|record| record.standing == RecordStanding::Updating)
                 }
-                PresenceKind::Remaining | PresenceKind::Absent => false,
+                OccupancyKind::Remaining | OccupancyKind::Absent => false,
             };
-            let plan = presence.plan.clone()?;
+            let plan = occupancy.plan.clone()?;
             is_hidden.then(|| (instance.clone(), [plan].into()))
         });
-        let shown = here.iter().filter_map(|(instance, presence)| {
+        let shown = here.iter().filter_map(|(instance, occupancy)| {
             let record = records.get(instance)?;
-            let since = presence.since.filter(|since| *since <= listing.began)?;
-            let is_shown = match presence.kind {
-                PresenceKind::Arriving | PresenceKind::Arrived => {
-                    presence.plan.as_ref() == Some(&record.plan)
+            let since = occupancy.since.filter(|since| *since <= listing.began)?;
+            let is_shown = match occupancy.kind {
+                OccupancyKind::Arriving | OccupancyKind::Arrived => {
+                    occupancy.plan.as_ref() == Some(&record.plan)
                 }
-                PresenceKind::Remaining | PresenceKind::Leaving => true,
-                PresenceKind::Absent => false,
+                OccupancyKind::Remaining | OccupancyKind::Leaving => true,
+                OccupancyKind::Absent => false,
             };
             is_shown.then(|| (instance.clone(), since))
         });
@@ -359,20 +359,20 @@ impl Ledger {
     }
 }
 
-fn may_be_at_its_origin(kind: PresenceKind) -> bool {
-    matches!(kind, PresenceKind::Arriving | PresenceKind::Remaining)
+fn may_be_at_its_origin(kind: OccupancyKind) -> bool {
+    matches!(kind, OccupancyKind::Arriving | OccupancyKind::Remaining)
 }
 
 /// Where an instance takes its place that the source does not know: not yet, or no more.
-fn unlisted_place(presence: &Presence, now: Instant, lately: Duration) -> BTreeSet<PlanId> {
-    let takes_a_place = match presence.kind {
-        PresenceKind::Arriving | PresenceKind::Leaving => true,
-        PresenceKind::Arrived | PresenceKind::Remaining => presence
+fn unlisted_place(occupancy: &Occupancy, now: Instant, lately: Duration) -> BTreeSet<PlanId> {
+    let takes_a_place = match occupancy.kind {
+        OccupancyKind::Arriving | OccupancyKind::Leaving => true,
+        OccupancyKind::Arrived | OccupancyKind::Remaining => occupancy
             .since
             .is_some_and(|since| now.saturating_duration_since(since) < lately),
-        PresenceKind::Absent => false,
+        OccupancyKind::Absent => false,
     };
-    let plan = presence.plan.clone();
+    let plan = occupancy.plan.clone();
     plan.filter(|_| takes_a_place).into_iter().collect()
 }
 

@@ -263,8 +263,10 @@ impl Counting {
 
     async fn list(&self, instances: &Instances, call: &Call) -> Result<Listing, CountError> {
         let began = Instant::now();
-        let (records, markers) =
-            tokio::join!(self.source.records(call), instances.remembered(call));
+        let (records, markers) = tokio::join!(
+            self.source.records(call),
+            instances.recorded_occupancies(call)
+        );
         let records = records.map_err(CountError::Source)?;
         let markers = markers.map_err(CountError::Markers)?.into_iter().collect();
         // What is at rest by now is deployed by now.
@@ -292,5 +294,5 @@ impl Counting {
 }
 
 fn here(instances: &Instances) -> Here {
-    instances.presences().into_iter().collect()
+    instances.occupied().into_iter().collect()
 }

@@ -226,20 +226,21 @@ impl World {
         exactly.of(wanted) < self.limit
     }
 
-    fn remember(&mut self, instance: &InstanceId, plan: &PlanId, kind: PresenceKind) {
-        let presence = |since| Presence {
+    fn remember(&mut self, instance: &InstanceId, plan: &PlanId, kind: OccupancyKind) {
+        let occupancy = |since| Occupancy {
             plan: Some(plan.clone()),
             kind,
             since,
         };
-        self.here.insert(instance.clone(), presence(Some(self.now)));
-        self.markers.insert(instance.clone(), presence(None));
+        self.here
+            .insert(instance.clone(), occupancy(Some(self.now)));
+        self.markers.insert(instance.clone(), occupancy(None));
     }
 
-    fn ended(&mut self, instance: &InstanceId, kind: PresenceKind) {
+    fn ended(&mut self, instance: &InstanceId, kind: OccupancyKind) {
         for memory in [&mut self.here, &mut self.markers] {
-            if let Some(presence) = memory.get_mut(instance) {
-                presence.kind = kind;
+            if let Some(occupancy) = memory.get_mut(instance) {
+                occupancy.kind = kind;
             }
         }
     }
@@ -268,7 +269,7 @@ impl World {
         let is_let_in = self.decide(&instance, &plan, stale);
         self.ledger.end_asking(&instance);
         if is_let_in {
-            self.remember(&instance, &plan, PresenceKind::Arriving);
+            self.remember(&instance, &plan, OccupancyKind::Arriving);
             self.truth.insert(instance, Truth::Creating(plan));
         }
     }
@@ -290,7 +291,7 @@ impl World {
         if self.decide(&instance, &to, stale) {
             self.ledger.reserve(&instance, &to, Some(&from), &self.here);
             self.write(&instance, &from, RecordStanding::Updating);
-            self.remember(&instance, &to, PresenceKind::Arriving);
+            self.remember(&instance, &to, OccupancyKind::Arriving);
             self.ledger.release(&instance);
             self.truth.insert(instance, Truth::Moving(from, to));
         }
@@ -305,7 +306,7 @@ impl World {
             return;
         }
         if let Some(Truth::On(plan) | Truth::Creating(plan)) = self.truth.get(&instance).cloned() {
-            self.remember(&instance, &plan, PresenceKind::Leaving);
+            self.remember(&instance, &plan, OccupancyKind::Leaving);
             self.truth.insert(instance, Truth::Deleting(plan));
         }
     }
@@ -318,13 +319,13 @@ impl World {
         let (kind, after) = match (truth, well) {
             (Truth::On(_), _) => return,
             (Truth::Creating(plan) | Truth::Moving(_, plan), true) => {
-                (PresenceKind::Arrived, Some(Truth::On(plan)))
+                (OccupancyKind::Arrived, Some(Truth::On(plan)))
             }
             (Truth::Creating(_), false) | (Truth::Deleting(_), true) => {
-                (PresenceKind::Absent, None)
+                (OccupancyKind::Absent, None)
             }
             (Truth::Moving(plan, _) | Truth::Deleting(plan), false) => {
-                (PresenceKind::Remaining, Some(Truth::On(plan)))
+                (OccupancyKind::Remaining, Some(Truth::On(plan)))
             }
         };
         self.ended(&instance, kind);
@@ -385,22 +386,22 @@ impl World {
                 self.hear(number);
             }
         }
-        let is_open = |presence: &Presence| {
+        let is_open = |occupancy: &Occupancy| {
             matches!(
-                presence.kind,
-                PresenceKind::Arriving | PresenceKind::Leaving
+                occupancy.kind,
+                OccupancyKind::Arriving | OccupancyKind::Leaving
             )
         };
         self.here = self
             .markers
             .iter()
-            .filter(|(_, presence)| is_open(presence))
-            .map(|(instance, presence)| {
-                let presence = Presence {
+            .filter(|(_, occupancy)| is_open(occupancy))
+            .map(|(instance, occupancy)| {
+                let occupancy = Occupancy {
                     since: Some(self.now),
-                    ..presence.clone()
+                    ..occupancy.clone()
                 };
-                (instance.clone(), presence)
+                (instance.clone(), occupancy)
             })
             .collect();
         self.ledger = Ledger::default();
@@ -554,9 +555,9 @@ fn what_the_director_never_had_takes_no_place_whatever_the_platform_says() {
 fn an_instance_with_a_marker_takes_its_place_without_a_look_at_the_director() {
     let mut ledger = Ledger::default();
     let now = Instant::now();
-    let made = Presence {
+    let made = Occupancy {
         plan: Some(plan(false)),
-        kind: PresenceKind::Arrived,
+        kind: OccupancyKind::Arrived,
         since: None,
     };
     let settled = record(1, RecordStanding::Settled);
@@ -600,9 +601,9 @@ fn a_list_without_states_counts_but_for_those_that_are_being_asked_for() {
     assert_eq!(exactly(&mut ledger, listed(), &Here::new()).total(), 1);
     ledger.end_asking(&instance(2));
     assert_eq!(exactly(&mut ledger, listed(), &Here::new()).total(), 2);
-    let failed = Presence {
+    let failed = Occupancy {
         plan: Some(plan(false)),
-        kind: PresenceKind::Absent,
+        kind: OccupancyKind::Absent,
         since: Some(Instant::now()),
     };
     assert_eq!(
@@ -621,9 +622,9 @@ fn what_the_platform_has_forgotten_takes_no_place_for_long() {
         markers: Here::new(),
         deployed: BTreeSet::new(),
     };
-    let made = Presence {
+    let made = Occupancy {
         plan: Some(plan(false)),
-        kind: PresenceKind::Arrived,
+        kind: OccupancyKind::Arrived,
         since: Some(now),
     };
     let here = Here::from([(instance(1), made)]);
@@ -637,9 +638,9 @@ fn what_the_platform_has_forgotten_takes_no_place_for_long() {
 fn what_a_listing_has_shown_is_not_counted_twice() {
     let mut ledger = Ledger::default();
     let began = Instant::now();
-    let made = Presence {
+    let made = Occupancy {
         plan: Some(plan(false)),
-        kind: PresenceKind::Arrived,
+        kind: OccupancyKind::Arrived,
         since: Some(began),
     };
     let here = Here::from([(instance(1), made)]);

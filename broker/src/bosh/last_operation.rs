@@ -3,66 +3,48 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use odb_api_types::ids::{InstanceId, RequestId};
 use odb_platform::{
     director::{ContextId, Deployment, Task, TaskFilter, TaskState},
     http::Call,
 };
+use serde_json::{Map, Value};
 
 use super::{
-    Fault, Instances, OperationKind, OperationToken, Outcome,
-    configs::{ObsoleteConfigs, ReplacedConfigs},
+    Fault, Instances, Marker, OperationKind, OperationToken, RequestDigest, RequestIdentity,
     deployment,
-    in_flight::UNKNOWN_TASK,
-    marker::ClientRole,
+    drivers::Known,
+    instance_record::view,
+    marker::{ClientRole, NewMarker},
     narrative,
     next_step::{Doing, Progress, stages},
     of_context,
-    operation::{Begun, Operation, Snapshot, SnapshotState},
+    operation::{Operation, SnapshotState, UNKNOWN_TASK},
     traces::{self, Footprint},
     unfinished,
 };
-use crate::complaint::{Asked, Complaint};
+use crate::{
+    complaint::{Asked, Complaint},
+    engine::{LastOperation, OperationView},
+};
+use odb_api_types::{
+    ids::{InstanceId, PlanId, RequestId},
+    management::OperationState,
+};
 
 /// The specification's unit of waiting is the second.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// How the latest operation on an instance is doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It goes on.
-    InProgress {
-        /// What platform users read meanwhile.
-        description: String,
-        /// When it is worth asking again.
-        ask_again: Duration,
-    },
-    /// It has ended.
-    Ended {
-        /// What it did; absent where nobody remembers.
-        kind: Option<OperationKind>,
-        /// What came of it.
-        outcome: Outcome,
-    },
-    /// It ended before it began: nothing has changed.
-    NeverSubmitted(OperationKind),
-    /// The instance is gone, as a delete had it.
-    Gone,
-    /// There is no such instance.
-    Unknown,
-}
 
 impl Instances {
     /// How the operation is doing that the platform asks about. Without a token that fits, the instance's latest one.
     ///
     /// With a driver at work nobody is asked; else the marker, and where there is none the Director's tasks.
-    pub async fn standing(
+    pub async fn last_operation(
         &self,
         call: &Call,
         instance: &InstanceId,
         token: Option<&OperationToken>,
         request: &RequestId,
-    ) -> Result<Standing, Fault> {
+    ) -> Result<LastOperation, Fault> {
         let token = token.filter(|token| token.names(instance) != Some(false));
         let latest = self.latest(call, instance, token, request).await?;
         match token {
@@ -78,12 +60,12 @@ impl Instances {
         call: &Call,
         instance: &InstanceId,
         token: &OperationToken,
-        latest: Standing,
-    ) -> Result<Standing, Fault> {
-        let Standing::Ended { kind, outcome } = &latest else {
+        latest: LastOperation,
+    ) -> Result<LastOperation, Fault> {
+        let LastOperation::Known(OperationView { kind, .. }, _) = &latest else {
             return Ok(latest);
         };
-        if !outcome.is_success() || kind.is_some_and(OperationKind::deletes) {
+        if !has_succeeded(&latest) || kind.is_some_and(OperationKind::deletes) {
             return Ok(latest);
         }
         if token.kind.deletes() {
@@ -111,12 +93,12 @@ impl Instances {
         instance: &InstanceId,
         token: Option<&OperationToken>,
         request: &RequestId,
-    ) -> Result<Standing, Fault> {
+    ) -> Result<LastOperation, Fault> {
         if let Some(known) = self.drivers.known(instance) {
-            if let Some(token) = token.filter(|token| was_cut_short(&known.snapshot, token)) {
+            if let Some(token) = token.filter(|token| was_cut_short(&known, token)) {
                 return Ok(failed(narrative::cut_short(token.kind)));
             }
-            return Ok(self.told(known.snapshot));
+            return Ok(self.seen(&known));
         }
         let stored = self.neighbours.markers.read(call, instance).await?;
         let Some(stored) = stored else {
@@ -135,12 +117,11 @@ impl Instances {
         {
             return Ok(standing);
         }
-        Ok(match stored.marker.outcome.clone() {
-            Some(outcome) => Standing::Ended {
-                kind: Some(stored.marker.operation),
-                outcome,
-            },
-            None => self.told(self.take_over(instance, stored)),
+        Ok(if stored.marker.outcome.is_some() {
+            let ended = view(&Operation::of_stored(instance, stored), None);
+            LastOperation::Known(ended, SHORTEST_PAUSE)
+        } else {
+            self.seen(&self.take_over(instance, stored))
         })
     }
 
@@ -151,10 +132,10 @@ impl Instances {
         instance: &InstanceId,
         token: &OperationToken,
         request: &RequestId,
-    ) -> Result<Option<Standing>, Fault> {
+    ) -> Result<Option<LastOperation>, Fault> {
         let director = &self.neighbours.director;
         let task = match &token.context {
-            Some(context) if token.task.number() == UNKNOWN_TASK => {
+            Some(context) if token.task == UNKNOWN_TASK => {
                 let tasks = director.tasks(call, &of_context(context)).await;
                 tasks.map(|tasks| tasks.into_iter().next())
             }
@@ -176,31 +157,28 @@ impl Instances {
         if !self.knows_errands(token) || self.was_overtaken(call, instance, token, &task).await? {
             return Ok(None);
         }
-        let operation = Operation {
-            instance: instance.clone(),
-            deployment: deployment(instance),
-            kind: token.kind,
-            plan: None,
-            context: token.context.clone(),
-            first_task: Some(task.id),
-            errands: token.errands(),
+        let mut record = Marker::new(NewMarker {
+            offering: self.offering.id.clone(),
+            plan: PlanId::unknown(),
+            operation: token.kind,
+            // Without a context id the first task is the only one.
+            context: token.context.clone().unwrap_or_else(ContextId::random),
             request: request.clone(),
-            stored: None,
-            cuts_short: None,
-            former_secrets: Vec::new(),
-            obsolete_configs: ObsoleteConfigs::new(),
-            replaced_configs: ReplacedConfigs::new(),
-            client: adopted_client(token, self.neighbours.clients.are_defined()),
-            client_in_hand: None,
-            begun: Begun::Elsewhere,
-            began: task
-                .started_at
-                .and_then(|started| Timestamp::try_from(started).ok())
-                .unwrap_or_else(Timestamp::now),
-            cancelled_by: None,
+            target: None,
+            errands: token.errands(),
+            digest: RequestDigest::new(RequestIdentity(&Value::Null)),
+            dashboard_url: None,
+            labels: Map::new(),
+        });
+        record.client = adopted_client(token, self.neighbours.clients.are_defined());
+        let started = task.started_at.and_then(|at| Timestamp::try_from(at).ok());
+        record.began = started.or(record.began);
+        let operation = Operation {
+            first_task: Some(task.id),
+            ..Operation::new(instance, record, None)
         };
         let adopted = self.drivers.take_over(&self.neighbours, operation);
-        Ok(Some(self.told(adopted)))
+        Ok(Some(self.seen(&adopted)))
     }
 
     /// A token starts no errand but those that the operator has configured, and none without a context that joins it to
@@ -240,25 +218,10 @@ impl Instances {
         }))
     }
 
-    fn told(&self, snapshot: Snapshot) -> Standing {
-        match snapshot.state {
-            SnapshotState::InProgress(description) => Standing::InProgress {
-                description: if snapshot.is_without_news {
-                    narrative::without_news(&description)
-                } else {
-                    description
-                },
-                ask_again: pace(
-                    snapshot.since.elapsed(),
-                    self.neighbours.timings.longest_look,
-                ),
-            },
-            SnapshotState::Ended { outcome, .. } => Standing::Ended {
-                kind: Some(snapshot.kind),
-                outcome,
-            },
-            SnapshotState::NeverSubmitted => Standing::NeverSubmitted(snapshot.kind),
-        }
+    fn seen(&self, known: &Known) -> LastOperation {
+        let at_work = known.snapshot.since.elapsed();
+        let ask_again = pace(at_work, self.neighbours.timings.longest_look);
+        LastOperation::Known(known.view(), ask_again)
     }
 
     /// Nobody remembers the operation, and the Director has dropped its tasks, or never had any: its audit has to tell how it
@@ -269,7 +232,7 @@ impl Instances {
         instance: &InstanceId,
         token: &OperationToken,
         request: &RequestId,
-    ) -> Result<Standing, Fault> {
+    ) -> Result<LastOperation, Fault> {
         let is_ours = token.names(instance) == Some(true);
         let kind = token.kind;
         let (deployed, newest) = self.look(call, instance).await?;
@@ -281,7 +244,7 @@ impl Instances {
             service: &self.offering.name,
             instance,
             request,
-            task: Some(token.task).filter(|task| task.number() != UNKNOWN_TASK),
+            task: Some(token.task).filter(|task| *task != UNKNOWN_TASK),
             operation: Some(Asked::Operation(kind)),
         };
         if is_there && is_ours {
@@ -291,31 +254,29 @@ impl Instances {
                     return Ok(failed(text));
                 }
                 Some(Progress::Done) if !kind.deletes() => {
-                    return Ok(ended(Outcome::Succeeded {
-                        description: narrative::completed(kind),
-                    }));
+                    return Ok(succeeded(narrative::completed(kind)));
                 }
                 Some(Progress::Done | Progress::Running) | None => {}
             }
         }
         let is_known_by_later = newest.as_ref().is_some_and(|task| task.id >= token.task);
         Ok(match self.judge_newest(&deployed, newest) {
-            Standing::Unknown if kind.deletes() => Standing::Gone,
+            LastOperation::Unknown if kind.deletes() => LastOperation::Gone,
             // A platform would ask on for days for an instance that is not there.
-            Standing::Unknown if is_ours => failed(narrative::nothing_there(kind)),
-            Standing::Ended { outcome, .. } if kind.deletes() && outcome.is_success() => {
+            LastOperation::Unknown if is_ours => failed(narrative::nothing_there(kind)),
+            latest if has_succeeded(&latest) && kind.deletes() => {
                 failed(narrative::still_there(kind))
             }
-            // That it is there tells of no change to it.
-            Standing::Ended { outcome, .. }
-                if kind != OperationKind::Create
-                    && outcome.is_success()
+            // That it is there shows no change to it.
+            latest
+                if has_succeeded(&latest)
+                    && kind != OperationKind::Create
                     && is_ours
                     && !is_known_by_later =>
             {
                 failed(narrative::unknown_end(kind, &complaint))
             }
-            standing => standing,
+            latest => latest,
         })
     }
 
@@ -340,7 +301,7 @@ impl Instances {
         &self,
         call: &Call,
         instance: &InstanceId,
-    ) -> Result<Standing, Fault> {
+    ) -> Result<LastOperation, Fault> {
         let (deployed, newest) = self.look(call, instance).await?;
         Ok(self.judge_newest(&deployed, newest))
     }
@@ -367,23 +328,19 @@ impl Instances {
         Ok((deployed, newest))
     }
 
-    fn judge_newest(&self, deployed: &Deployment, newest: Option<Task>) -> Standing {
+    fn judge_newest(&self, deployed: &Deployment, newest: Option<Task>) -> LastOperation {
         if matches!(deployed, Deployment::Absent | Deployment::ForeignTeam) {
-            return Standing::Unknown;
+            return LastOperation::Unknown;
         }
         let Some(task) = newest else {
             return if matches!(deployed, Deployment::Deployed(_)) {
-                ended(Outcome::Succeeded {
-                    description: narrative::completed(OperationKind::Create),
-                })
+                succeeded(narrative::completed(OperationKind::Create))
             } else {
                 failed("The latest operation has failed: nothing was deployed".to_owned())
             };
         };
         match &task.state {
-            TaskState::Done => ended(Outcome::Succeeded {
-                description: "The latest operation has completed".to_owned(),
-            }),
+            TaskState::Done => succeeded("The latest operation has completed".to_owned()),
             TaskState::Error | TaskState::Cancelled | TaskState::Timeout => failed(format!(
                 "The latest operation has failed. Please ask your operator for help and quote task-id: {}",
                 task.id
@@ -391,10 +348,14 @@ impl Instances {
             TaskState::Queued
             | TaskState::Processing
             | TaskState::Cancelling
-            | TaskState::Unknown(_) => Standing::InProgress {
-                description: "The latest operation is in progress".to_owned(),
-                ask_again: self.neighbours.timings.longest_look,
-            },
+            | TaskState::Unknown(_) => LastOperation::Known(
+                OperationView::new(
+                    None,
+                    OperationState::InProgress,
+                    "The latest operation is in progress".to_owned(),
+                ),
+                self.neighbours.timings.longest_look,
+            ),
         }
     }
 }
@@ -416,18 +377,18 @@ fn adopted_client(token: &OperationToken, are_defined: bool) -> ClientRole {
     }
 }
 
-fn ended(outcome: Outcome) -> Standing {
-    Standing::Ended {
-        kind: None,
-        outcome,
-    }
+fn succeeded(description: String) -> LastOperation {
+    let view = OperationView::new(None, OperationState::Succeeded, description);
+    LastOperation::Known(view, SHORTEST_PAUSE)
 }
 
-fn failed(description: String) -> Standing {
-    ended(Outcome::Failed {
-        description,
-        condition: None,
-    })
+fn failed(description: String) -> LastOperation {
+    let view = OperationView::new(None, OperationState::Failed, description);
+    LastOperation::Known(view, SHORTEST_PAUSE)
+}
+
+pub(super) fn has_succeeded(latest: &LastOperation) -> bool {
+    matches!(latest, LastOperation::Known(operation, _) if operation.is_success())
 }
 
 fn has_failed(task: &Task) -> bool {
@@ -438,14 +399,15 @@ fn has_failed(task: &Task) -> bool {
 }
 
 /// The platform asks about an operation that was none any more when the instance was deleted.
-fn was_cut_short(latest: &Snapshot, token: &OperationToken) -> bool {
-    let is_gone =
-        matches!(&latest.state, SnapshotState::Ended { outcome, .. } if outcome.is_success());
-    latest.kind.deletes()
+fn was_cut_short(latest: &Known, token: &OperationToken) -> bool {
+    let is_gone = matches!(&latest.snapshot.state, SnapshotState::Ended { outcome, .. } if outcome.is_success());
+    latest.operation.kind().deletes()
         && is_gone
         && !token.kind.deletes()
-        && token.context.is_some()
-        && token.context != latest.context
+        && token
+            .context
+            .as_ref()
+            .is_some_and(|context| *context != latest.operation.record.context)
 }
 
 /// A driver's own pause is a third of the time that it has been at work: whoever asks in between reads nothing new.
