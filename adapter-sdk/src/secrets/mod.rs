@@ -43,6 +43,6 @@ mod value;
 pub use self::managed::{ManagedSecrets, ManagedSecretsError};
 pub use self::password::{PASSWORD_LENGTH, new_password};
 pub(crate) use self::reference::has_placeholders;
-pub use self::reference::{SecretReference, references_in};
+pub use self::reference::{Reference, SecretReference, references_in};
 pub use self::resolution::UnresolvedError;
 pub use self::value::SecretValue;

@@ -3,6 +3,7 @@ use base64::engine::general_purpose::STANDARD;
 use odb_adapter_sdk::first_of;
 use odb_adapter_sdk::manifest::{FreeMap, JobPropertyError};
 use odb_adapter_sdk::protocol::{GenerateManifest, Secrets, UaaClient};
+use odb_adapter_sdk::secrets::SecretReference;
 use serde_json::{Number, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -68,7 +69,7 @@ impl RedisProperties {
             let name = name_by_value(PLAN_SECRET_NAME, &password, value);
             let kept = kept_plan_secret(call, value, &name, previous);
             let reference = kept.unwrap_or_else(|| {
-                let reference = placeholder(&name);
+                let reference = String::from(SecretReference::placeholder(&name));
                 secrets.insert(name, value.as_str().into());
                 reference
             });
@@ -122,7 +123,7 @@ impl ManagedSecret {
             (None, Some(reference)) if !configuration.ignore_odb_managed_secret_on_update => {
                 reference.to_owned()
             }
-            _ => placeholder(&name),
+            _ => SecretReference::placeholder(&name).into(),
         };
         Self {
             reference,
@@ -196,8 +197,4 @@ fn credhub_secret(parameters: &Parameters, previous: Option<&Deployed>) -> Optio
             .and_then(|previous| previous.text("secret"))
             .map(str::to_owned),
     }
-}
-
-fn placeholder(name: &str) -> String {
-    format!("((odb_secret:{name}))")
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use odb_adapter_sdk::manifest::Manifest;
 use odb_adapter_sdk::protocol::GenerateManifest;
+use odb_adapter_sdk::secrets::Reference;
 use serde_json::Value;
 
 use crate::near::NearNames;
@@ -151,8 +152,7 @@ fn placeholders(made: &Made<'_>) -> Result<(), ManifestError> {
 }
 
 fn placeholder_names(text: &str) -> impl Iterator<Item = &str> {
-    let after = text.split("((odb_secret:").skip(1);
-    after.filter_map(|rest| rest.split_once("))").map(|(name, _)| name))
+    Reference::all_in(text).filter_map(|reference| reference.placeholder())
 }
 
 /// A secret that is not found again would be made anew at each call.

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::protocol::Secrets;
+use odb_adapter_sdk::secrets::SecretReference;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -223,9 +224,9 @@ impl Managed<'_> {
         entries: &mut Map<String, Value>,
     ) -> Result<Value, AdapterError> {
         let name = self.name_of(&value);
-        let reference = format!("((odb_secret:{name}))");
+        let placeholder = SecretReference::placeholder(&name);
         enter(entries, name, value)?;
-        Ok(reference.into())
+        Ok(placeholder.into())
     }
 
     /// Unless the author wants one name for all, each value has a name of its own, so that a failed update leaves the old

@@ -6,16 +6,14 @@ use odb_adapter_sdk::{
     protocol::{
         GenerateManifest, GeneratedManifest, RequestParameters, ServiceDeployment, UaaClient,
     },
+    secrets::Reference,
     yaml,
 };
 use odb_api_types::{code::Code, ids::InstanceId};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{
-    ManifestFault, SecretFault, deployment, manifest,
-    secrets::{InstanceSecrets, Reference},
-};
+use super::{ManifestFault, SecretFault, deployment, manifest, secrets::InstanceSecrets};
 use crate::{
     adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
     config::{BoshConfigs, Config, Plan, WatchTime},
@@ -236,7 +234,7 @@ fn check_references(document: &Value) -> Result<(), TrialFault> {
                     .iter()
                     .any(|name| declared.contains(name));
             if !is_resolved {
-                unresolved.insert(reference.text);
+                unresolved.insert(reference.text());
             }
         }
     }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use odb_adapter_sdk::secrets::{SecretReference, references_in};
 use odb_adapter_sdk::yaml;
 use rand::RngExt as _;
 use rand::distr::Alphanumeric;
@@ -32,14 +33,14 @@ impl Deployed {
                 .secrets
                 .keys()
                 .fold(answer.text.clone(), |text, name| {
-                    text.replace(&placeholder(name), &stored(name))
+                    text.replace(SecretReference::placeholder(name).as_str(), &stored(name))
                 })
         } else {
             answer.text.clone()
         };
         let manifest = yaml::from_str(&text).unwrap_or_else(|_| answer.manifest.clone());
         let mut secrets = BTreeMap::new();
-        for reference in references(&text) {
+        for reference in references_in(&text) {
             let returned = answer
                 .secrets
                 .iter()
@@ -117,29 +118,9 @@ impl Deployed {
     }
 }
 
-/// How an ODB-managed secret stands in the manifest of an answer.
-pub(super) fn placeholder(name: &str) -> String {
-    format!("((odb_secret:{name}))")
-}
-
-/// How it stands in the manifest that is deployed.
+/// How an ODB-managed secret stands in the manifest that is deployed.
 fn stored(name: &str) -> String {
     format!("((/odb/{OFFERING_ID}/{}/{name}))", deployment_name())
-}
-
-/// Every shortest `((…))`, in the order of the text.
-pub(super) fn references(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("((") {
-        let from = &rest[start..];
-        let Some(end) = from.find("))") else { break };
-        // The innermost opening counts.
-        let opening = from[..end].rfind("((").unwrap_or(0);
-        found.push(&from[opening..end + 2]);
-        rest = &from[end + 2..];
-    }
-    found
 }
 
 /// A value that occurs nowhere else.
@@ -149,17 +130,4 @@ pub(super) fn generated() -> String {
         .take(24)
         .map(char::from);
     format!("odbcheck{}", random.collect::<String>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_are_the_shortest_pairs_of_parentheses() {
-        assert_eq!(
-            references("a: ((b)) ((c d: ((/e/f.g)) )) ((h"),
-            ["((b))", "((/e/f.g))"]
-        );
-    }
 }

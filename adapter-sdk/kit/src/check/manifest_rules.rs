@@ -1,9 +1,9 @@
 use odb_adapter_sdk::protocol::ManifestText;
+use odb_adapter_sdk::secrets::references_in;
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
 use super::answers::Generated;
-use super::deployed::references;
 use super::requests::deployment_name;
 use super::rules::{Rule, manifest};
 use super::scalars::ambiguous_scalars;
@@ -254,7 +254,7 @@ impl Faults {
     }
 
     fn variables(&mut self, manifest: &str, document: &Value) {
-        for reference in references(manifest) {
+        for reference in references_in(manifest) {
             let name = reference.trim_start_matches("((").trim_end_matches("))");
             let name = name.trim_start_matches('!');
             if name.starts_with('/') || name.starts_with("odb_secret:") {

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
+use odb_adapter_sdk::secrets::{Reference, SecretReference};
 use serde_json::Value;
 
 use super::answers::Generated;
-use super::deployed::{Deployed, placeholder, references};
+use super::deployed::Deployed;
 use super::known_secrets::{KnownSecrets, occurs, sounds_secret};
 use super::orders::Ordered;
 use super::place::{Place, name_of};
@@ -106,9 +107,8 @@ impl Session<'_> {
     }
 
     fn check_placeholders(&mut self, answer: &Generated, occasion: Occasion<'_>) {
-        let names: BTreeSet<&str> = references(&answer.text)
-            .into_iter()
-            .filter_map(|reference| reference.strip_prefix("((odb_secret:")?.strip_suffix("))"))
+        let names: BTreeSet<&str> = Reference::all_in(&answer.text)
+            .filter_map(|reference| reference.placeholder())
             .collect();
         for name in names.iter().copied() {
             if !answer.secrets.contains_key(name) {
@@ -148,7 +148,7 @@ impl Session<'_> {
 
     /// Holds a placeholder against the adapter. Names may be made up anew each time, places are not.
     fn find_placeholder(&mut self, rule: &'static Rule, name: &str, answer: &Generated) {
-        let placeholder = placeholder(name);
+        let placeholder = SecretReference::placeholder(name);
         for place in leaves_with(&answer.manifest, &BTreeSet::from([placeholder.as_str()])) {
             let detail = format!("`{placeholder}` at `{place}`");
             self.find(rule, place.to_string(), detail, Some(answer.id));

@@ -1,6 +1,5 @@
-use std::collections::BTreeSet;
-
 use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText, Secrets};
+use odb_adapter_sdk::secrets::{SecretReference, references_in};
 use serde_json::Value;
 
 use super::request::SERVICE_ID;
@@ -18,10 +17,10 @@ impl Deployed {
         let mut text = generated.manifest.as_str().to_owned();
         let mut secrets = Secrets::default();
         for (name, value) in generated.secrets.iter().flatten() {
-            let placeholder = format!("((odb_secret:{name}))");
-            if text.contains(&placeholder) {
+            let placeholder = SecretReference::placeholder(name);
+            if text.contains(placeholder.as_str()) {
                 let reference = format!("((/odb/{SERVICE_ID}/{deployment}/{name}))");
-                text = text.replace(&placeholder, &reference);
+                text = text.replace(placeholder.as_str(), &reference);
                 secrets.insert(reference, stored(value));
             }
         }
@@ -40,28 +39,12 @@ impl Deployed {
 
 /// What the Director would have generated, or somebody have put into CredHub.
 fn secrets_of_variables(manifest: &ManifestText, secrets: &mut Secrets) {
-    for reference in references(manifest.as_str()) {
+    for reference in references_in(manifest.as_str()) {
         if secrets.expose(reference).is_none() {
             let name = reference.trim_start_matches("((").trim_end_matches("))");
             secrets.insert(reference, format!("made-up value of {name}"));
         }
     }
-}
-
-/// Every shortest `((…))` of a text.
-fn references(text: &str) -> BTreeSet<&str> {
-    let mut found = BTreeSet::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("((") {
-        let Some(length) = rest[start..].find("))") else {
-            break;
-        };
-        let candidate = &rest[start..start + length + 2];
-        let innermost = candidate.rfind("((").unwrap_or(0);
-        found.insert(&candidate[innermost..]);
-        rest = &rest[start + length + 2..];
-    }
-    found
 }
 
 /// Texts as they are, anything else as JSON, as CredHub's readers get it.
@@ -76,7 +59,7 @@ mod tests {
     use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText};
     use serde_json::{Map, json};
 
-    use super::{Deployed, references};
+    use super::Deployed;
 
     #[test]
     fn a_placeholder_becomes_the_place_of_its_secret_and_the_rest_stays() {
@@ -97,13 +80,5 @@ mod tests {
         assert_eq!(deployed.secrets.expose(place), Some("hunter2"));
         assert!(deployed.secrets.expose("((variable.ca))").is_some());
         assert_eq!(deployed.secrets.references().count(), 3);
-    }
-
-    #[test]
-    fn references_are_the_shortest_there_are() {
-        let found: Vec<_> = references("x ((a)) (((b)) ((c ((d)) ((")
-            .into_iter()
-            .collect();
-        assert_eq!(found, ["((a))", "((b))", "((d))"]);
     }
 }

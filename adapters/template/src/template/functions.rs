@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use odb_adapter_sdk::manifest::{InstanceGroup, Stemcell, find_release_for_job};
+use odb_adapter_sdk::secrets::references_in;
 use serde_json::{Value, json};
 use tera::{Kwargs, State, Tera, TeraResult};
 
@@ -248,8 +249,7 @@ pub(crate) fn scalar_text(value: &Value) -> Option<String> {
 
 /// Whether a text of a manifest holds a reference, alone or among other text.
 pub(crate) fn holds_reference(text: &str) -> bool {
-    text.split_once("((")
-        .is_some_and(|(_, rest)| rest.contains("))"))
+    references_in(text).next().is_some()
 }
 
 /// Whether a text of a manifest refers to a secret.

@@ -1,8 +1,8 @@
 //! The secrets of an adapter's answer: what to write where, and the manifest that refers to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use odb_adapter_sdk::protocol::ManifestText;
+use odb_adapter_sdk::{protocol::ManifestText, secrets::Reference};
 use odb_api_types::ids::InstanceId;
 use odb_platform::{
     credhub::{CredentialId, CredentialName, CredentialValue, InvalidCredentialName, SecretJson},
@@ -11,10 +11,7 @@ use odb_platform::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    InstanceSecrets,
-    reference::{Reference, used_in},
-};
+use super::{InstanceSecrets, reference::used_in};
 use crate::bosh::Fault;
 
 /// A secret that is to be written.
@@ -128,10 +125,11 @@ impl InstanceSecrets {
         manifest: &str,
         secrets: Option<&Map<String, Value>>,
     ) -> Result<Vec<(String, CredentialName, CredentialValue)>, SecretFault> {
-        let references = Reference::all_in(manifest);
-        let placeholders = || references.iter().filter_map(Reference::placeholder);
+        let placeholders: BTreeSet<_> = Reference::all_in(manifest)
+            .filter_map(|reference| Some((reference.placeholder()?, reference.text())))
+            .collect();
         let mut names = BTreeMap::new();
-        for name in placeholders() {
+        for &(name, _) in &placeholders {
             let other = names.insert(name.to_ascii_lowercase(), name);
             if let Some(other) = other.filter(|other| *other != name) {
                 return Err(SecretFault::SameButForCase {
@@ -140,15 +138,16 @@ impl InstanceSecrets {
                 });
             }
         }
-        placeholders()
-            .map(|name| {
+        placeholders
+            .into_iter()
+            .map(|(name, placeholder)| {
                 let missing = || SecretFault::Missing {
                     name: name.to_owned(),
                 };
                 let value = secrets.and_then(|all| all.get(name)).ok_or_else(missing)?;
                 let path = self.path(instance, name)?;
                 let value = credential(name, value)?;
-                Ok((Reference::placeholder_of(name), path, value))
+                Ok((placeholder.to_owned(), path, value))
             })
             .collect()
     }

@@ -5,7 +5,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `reference` | `((…))` in a manifest, taken apart |
+//! | `reference` | what a `((…))` of a manifest means |
 //! | `managed` | the secrets of an answer: what to write where, and the manifest that refers to it |
 //! | `keeping` | writing, putting back, pruning, removing |
 //! | `resolution` | the values behind the references of a manifest |
@@ -31,7 +31,6 @@ use crate::{credhub_names::capitals, telemetry::Chain};
 
 pub(super) use managed::NewSecret;
 pub use managed::{FormerSecret, SecretFault};
-pub(super) use reference::Reference;
 pub(crate) use reference::{has_reference, is_reference};
 pub use resolution::ResolveFault;
 pub(super) use resolution::Unanswered;

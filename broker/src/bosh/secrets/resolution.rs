@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
-use odb_adapter_sdk::protocol::Secrets;
+use odb_adapter_sdk::{protocol::Secrets, secrets::Reference};
 use odb_api_types::code::Code;
 use odb_platform::{
     credhub::{CredHub, CredHubError, Credential, CredentialId, CredentialName, CredentialValue},
@@ -11,7 +11,7 @@ use odb_platform::{
     http::Call,
 };
 
-use super::{InstanceSecrets, reference::Reference};
+use super::{InstanceSecrets, reference::is_relative_name_of};
 use crate::telemetry::Chain;
 
 /// So many references are named in one line of the log.
@@ -81,8 +81,9 @@ impl InstanceSecrets {
         let Some(credhub) = &self.credhub else {
             return Ok(None);
         };
-        let mut references = Reference::all_in(manifest);
-        references.retain(|reference| reference.placeholder().is_none());
+        let references: BTreeSet<_> = Reference::all_in(manifest)
+            .filter(|reference| reference.placeholder().is_none())
+            .collect();
         if references.is_empty() {
             return Ok(Some(Secrets::default()));
         }
@@ -122,7 +123,7 @@ impl InstanceSecrets {
 }
 
 fn gather(
-    references: &[Reference<'_>],
+    references: &BTreeSet<Reference<'_>>,
     sought: &[Vec<Sought<'_>>],
     values: &Values,
     unanswered: Unanswered,
@@ -132,23 +133,23 @@ fn gather(
     let mut first_failure = None;
     for (reference, sought) in references.iter().zip(sought) {
         if let Some(value) = value_of(sought, values) {
-            secrets.insert(reference.text, value.as_text().clone());
+            secrets.insert(reference.text(), value.as_text().clone());
             continue;
         }
         let mut failures = sought
             .iter()
             .filter_map(|sought| values.get(&sought.place)?.as_ref().err());
         match (failures.next(), unanswered) {
-            (None, _) => unresolved.push(reference.text),
+            (None, _) => unresolved.push(reference.text()),
             (Some(error), Unanswered::IsFatal) => {
                 return Err(ResolveFault::CredHub {
-                    reference: reference.text.to_owned(),
+                    reference: reference.text().to_owned(),
                     source: Box::new(error.clone()),
                 });
             }
             (Some(error), Unanswered::IsLeftOut) => {
                 first_failure.get_or_insert(error);
-                unread.push(reference.text);
+                unread.push(reference.text());
             }
         }
     }
@@ -241,7 +242,7 @@ fn listed(
         Some((first.name.parse().ok()?, ids))
     };
     if !reference.is_absolute() {
-        return ids_of(&|name| reference.is_relative_name_of(name, deployment));
+        return ids_of(&|name| is_relative_name_of(reference, name, deployment));
     }
     ids_of(&|name| name == reference.name()).or_else(|| ids_of(&|name| name == reference.root()))
 }
@@ -328,7 +329,7 @@ mod tests {
     }
 
     fn told(reference: &str, variables: &[Variable]) -> Vec<String> {
-        let reference = Reference::all_in(reference)[0];
+        let reference = Reference::read(reference).unwrap();
         let folder = Some("/bosh/service-instance_i");
         let sought = places(&reference, variables, &deployment(), folder);
         let told = sought.into_iter().map(|sought| {

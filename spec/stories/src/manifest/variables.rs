@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use odb_adapter_sdk::yaml;
+use odb_adapter_sdk::{secrets::Reference, yaml};
 use serde_json::{Map, Value};
 
 use super::{FileError, text_of};
@@ -164,30 +164,25 @@ impl Run<'_> {
     fn text(&mut self, text: &str) -> Result<Value, VariableError> {
         let mut filled = String::new();
         let mut rest = text;
-        while let Some(start) = rest.find("((") {
-            let (before, candidate) = rest.split_at(start);
-            let Some(reference) = Reference::at_start_of(candidate) else {
-                // The second bracket may begin one.
-                filled.push_str(before);
-                filled.push('(');
-                rest = &candidate[1..];
-                continue;
-            };
+        // Placeholders of adapters are text: their secrets are kept by the broker.
+        let references = Reference::all_in(text).filter(|found| found.placeholder().is_none());
+        for reference in references {
+            let (before, after) = rest.split_once(reference.text()).unwrap_or((rest, ""));
             filled.push_str(before);
-            rest = &candidate[reference.written.len()..];
-            self.asked.insert(reference.name().to_owned());
+            rest = after;
+            self.asked.insert(reference.root().to_owned());
             let Some(value) = self.look_up(&reference)? else {
-                filled.push_str(reference.written);
+                filled.push_str(reference.text());
                 continue;
             };
             // One that is all of the text keeps its kind.
-            if reference.written == text {
+            if reference.text() == text {
                 return Ok(value.clone());
             }
             match value {
                 Value::String(value) => filled.push_str(value),
                 Value::Number(number) if !number.is_f64() => filled.push_str(&number.to_string()),
-                _ => return Err(VariableError::NotText(reference.path.to_owned())),
+                _ => return Err(VariableError::NotText(reference.name().to_owned())),
             }
         }
         filled.push_str(rest);
@@ -195,40 +190,16 @@ impl Run<'_> {
     }
 
     fn look_up(&self, reference: &Reference<'_>) -> Result<Option<&Value>, VariableError> {
-        let Some(mut value) = self.variables.get(reference.name()) else {
+        let Some(mut value) = self.variables.get(reference.root()) else {
             return Ok(None);
         };
-        for key in reference.path.split('.').skip(1) {
+        for key in reference.members() {
             value = value.get(key).ok_or_else(|| VariableError::NoMember {
-                name: reference.name().to_owned(),
+                name: reference.root().to_owned(),
                 key: key.to_owned(),
             })?;
         }
         Ok(Some(value))
-    }
-}
-
-/// `((path))` or `((!path))`.
-struct Reference<'t> {
-    written: &'t str,
-    path: &'t str,
-}
-
-impl<'t> Reference<'t> {
-    fn at_start_of(text: &'t str) -> Option<Self> {
-        let inner = text.strip_prefix("((")?;
-        let inner = &inner[..inner.find("))")?];
-        let path = inner.strip_prefix('!').unwrap_or(inner);
-        let fits = |letter: char| letter.is_alphanumeric() || "-/._".contains(letter);
-        (!path.is_empty() && path.chars().all(fits)).then(|| Self {
-            written: &text[..inner.len() + 4],
-            path,
-        })
-    }
-
-    /// What is before the first dot.
-    fn name(&self) -> &'t str {
-        self.path.split('.').next().unwrap_or_default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use odb_adapter_sdk::yaml;
+use odb_adapter_sdk::{secrets::references_in, yaml};
 use serde_json::Value;
 
 /// What operators decide in the plan and the service deployment, and the broker does not compare.
@@ -78,9 +78,7 @@ fn collect(path: String, value: &Value, leaves: &mut BTreeMap<String, Value>) {
 
 /// Everything between double parentheses, without them.
 pub(crate) fn references(text: &str) -> BTreeSet<&str> {
-    text.split("((")
-        .skip(1)
-        .filter_map(|rest| rest.split_once("))"))
-        .map(|(reference, _)| reference)
+    references_in(text)
+        .map(|reference| &reference[2..reference.len() - 2])
         .collect()
 }
