@@ -1,4 +1,4 @@
-use super::{BoshVms, CreateBinding, DeleteBinding, DnsAddresses};
+use super::CreateBinding;
 
 /// Addresses that a binding needs and does not have. It names what there is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,50 +27,27 @@ pub enum NoAddressError {
 impl CreateBinding {
     /// Addresses of the VMs of an instance group, at least one.
     pub fn addresses_of(&self, group: &str) -> Result<&[String], NoAddressError> {
-        addresses_of(&self.bosh_vms, group)
+        match self.bosh_vms.get(group).map(Vec::as_slice) {
+            None | Some([]) => {
+                let vms = self.bosh_vms.iter();
+                let existing = vms.filter(|(_, addresses)| !addresses.is_empty());
+                Err(NoAddressError::NoVm {
+                    group: group.to_owned(),
+                    existing: in_words(existing.map(|(name, _)| name), "no group"),
+                })
+            }
+            Some(addresses) => Ok(addresses),
+        }
     }
 
     /// The DNS address of that name, which survives VMs that get new IP addresses.
     pub fn dns_address(&self, name: &str) -> Result<&str, NoAddressError> {
-        dns_address(&self.dns_addresses, name)
-    }
-}
-
-impl DeleteBinding {
-    /// Addresses of the VMs of an instance group, at least one.
-    pub fn addresses_of(&self, group: &str) -> Result<&[String], NoAddressError> {
-        addresses_of(&self.bosh_vms, group)
-    }
-
-    /// The DNS address of that name, which survives VMs that get new IP addresses.
-    pub fn dns_address(&self, name: &str) -> Result<&str, NoAddressError> {
-        dns_address(&self.dns_addresses, name)
-    }
-}
-
-fn addresses_of<'v>(vms: &'v BoshVms, group: &str) -> Result<&'v [String], NoAddressError> {
-    match vms.get(group).map(Vec::as_slice) {
-        None | Some([]) => Err(NoAddressError::NoVm {
-            group: group.to_owned(),
-            existing: in_words(
-                vms.iter()
-                    .filter(|(_, addresses)| !addresses.is_empty())
-                    .map(|(name, _)| name),
-                "no group",
-            ),
-        }),
-        Some(addresses) => Ok(addresses),
-    }
-}
-
-fn dns_address<'a>(addresses: &'a DnsAddresses, name: &str) -> Result<&'a str, NoAddressError> {
-    addresses
-        .get(name)
-        .map(String::as_str)
-        .ok_or_else(|| NoAddressError::NoDnsAddress {
+        let address = self.dns_addresses.get(name).map(String::as_str);
+        address.ok_or_else(|| NoAddressError::NoDnsAddress {
             name: name.to_owned(),
-            existing: in_words(addresses.keys(), "there is none at all"),
+            existing: in_words(self.dns_addresses.keys(), "there is none at all"),
         })
+    }
 }
 
 fn in_words<'n>(names: impl Iterator<Item = &'n String>, nothing: &str) -> String {

@@ -1,10 +1,10 @@
 use std::fmt;
 
-use super::input::text;
-use super::parts::{self, InputError};
+use super::calls::{Argument, Texts, Wire};
+use super::parts::InputError;
 use super::{
-    BoshVms, Call, CreateBinding, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
-    GeneratePlanSchemas, ManifestText, RequestParameters, Subcommand,
+    Call, CreateBinding, DeleteBinding, GenerateDashboardUrl, GenerateManifest,
+    GeneratePlanSchemas, Subcommand,
 };
 
 /// What follows the subcommand in the form of old brokers
@@ -18,57 +18,33 @@ pub struct AdapterArguments(Vec<String>);
 impl AdapterArguments {
     /// The arguments of `generate-manifest`.
     pub fn generate_manifest(call: &GenerateManifest) -> Self {
-        let previous_manifest = call
-            .previous_manifest
-            .as_ref()
-            .map_or("", ManifestText::as_str);
-        Self(vec![
-            text(&call.service_deployment),
-            text(&call.plan),
-            call.request_parameters.as_json().to_owned(),
-            previous_manifest.to_owned(),
-            text(&call.previous_plan),
-        ])
+        Self::of(call)
     }
 
     /// The arguments of `create-binding`.
     pub fn create_binding(call: &CreateBinding) -> Self {
-        let CreateBinding {
-            binding_id,
-            bosh_vms,
-            manifest,
-            request_parameters,
-            secrets: _,
-            dns_addresses: _,
-        } = call;
-        Self::of_binding(binding_id, bosh_vms, manifest, request_parameters)
+        Self::of(call)
     }
 
     /// The arguments of `delete-binding`.
     pub fn delete_binding(call: &DeleteBinding) -> Self {
-        let DeleteBinding {
-            binding_id,
-            bosh_vms,
-            manifest,
-            request_parameters,
-            secrets: _,
-            dns_addresses: _,
-        } = call;
-        Self::of_binding(binding_id, bosh_vms, manifest, request_parameters)
+        Self::of(call)
     }
 
     /// The arguments of `dashboard-url`.
     pub fn dashboard_url(call: &GenerateDashboardUrl) -> Self {
-        Self(vec![
-            call.instance_id.clone(),
-            text(&call.plan),
-            call.manifest.as_str().to_owned(),
-        ])
+        Self::of(call)
     }
 
     /// The arguments of `generate-plan-schemas`.
     pub fn generate_plan_schemas(call: &GeneratePlanSchemas) -> Self {
-        Self(vec!["--plan-json".to_owned(), text(&call.plan)])
+        let Self(plan) = Self::of(call);
+        Self(["--plan-json".to_owned()].into_iter().chain(plan).collect())
+    }
+
+    fn of<C: Wire>(call: &C) -> Self {
+        let members = C::ORDER.iter().map(|argument| argument.member);
+        Self(members.map(|member| call.text(member)).collect())
     }
 
     /// In their order, the subcommand not among them.
@@ -79,20 +55,6 @@ impl AdapterArguments {
     /// The same, given up.
     pub fn into_vec(self) -> Vec<String> {
         self.0
-    }
-
-    fn of_binding(
-        binding_id: &str,
-        bosh_vms: &BoshVms,
-        manifest: &ManifestText,
-        request_parameters: &RequestParameters,
-    ) -> Self {
-        Self(vec![
-            binding_id.to_owned(),
-            text(bosh_vms),
-            manifest.as_str().to_owned(),
-            request_parameters.as_json().to_owned(),
-        ])
     }
 }
 
@@ -126,83 +88,32 @@ impl Call {
         subcommand: Subcommand,
         arguments: &[String],
     ) -> Result<Self, ArgumentsError> {
-        let usage = || ArgumentsError::Usage {
-            subcommand,
-            usage: usage(subcommand),
-        };
-        match subcommand {
-            Subcommand::GenerateManifest => match arguments {
-                [deployment, plan, parameters, manifest, previous_plan, ..] => {
-                    let mut call = GenerateManifest::new(
-                        parts::service_deployment("service deployment", deployment)?,
-                        parts::plan("plan", plan)?,
-                        parts::request_parameters("request parameters", Some(parameters))?,
-                    );
-                    call.previous_manifest = present(manifest).map(ManifestText::from);
-                    call.previous_plan =
-                        parts::optional_plan("previous plan", present(previous_plan))?;
-                    Ok(Self::GenerateManifest(Box::new(call)))
-                }
-                _ => Err(usage()),
-            },
-            Subcommand::CreateBinding => match arguments {
-                [binding_id, vms, manifest, parameters, ..] => {
-                    Ok(Self::CreateBinding(Box::new(CreateBinding::new(
-                        binding_id,
-                        parts::optional("BOSH VMs", Some(vms))?.unwrap_or_default(),
-                        ManifestText::from(manifest.as_str()),
-                        parts::request_parameters("request parameters", Some(parameters))?,
-                    ))))
-                }
-                _ => Err(usage()),
-            },
-            Subcommand::DeleteBinding => match arguments {
-                [binding_id, vms, manifest, parameters, ..] => {
-                    Ok(Self::DeleteBinding(Box::new(DeleteBinding::new(
-                        binding_id,
-                        parts::optional("BOSH VMs", Some(vms))?.unwrap_or_default(),
-                        ManifestText::from(manifest.as_str()),
-                        parts::request_parameters("request parameters", Some(parameters))?,
-                    ))))
-                }
-                _ => Err(usage()),
-            },
-            Subcommand::DashboardUrl => match arguments {
-                [instance_id, plan, manifest, ..] => {
-                    Ok(Self::DashboardUrl(Box::new(GenerateDashboardUrl::new(
-                        instance_id,
-                        parts::plan("plan", plan)?,
-                        ManifestText::from(manifest.as_str()),
-                    ))))
-                }
-                _ => Err(usage()),
-            },
+        let (order, usage): (&[Argument], _) = match subcommand {
+            Subcommand::GenerateManifest => (
+                GenerateManifest::ORDER,
+                "<service-deployment-JSON> <plan-JSON> <request-params-JSON> <previous-manifest-YAML> <previous-plan-JSON>",
+            ),
+            Subcommand::CreateBinding | Subcommand::DeleteBinding => (
+                CreateBinding::ORDER,
+                "<binding-ID> <bosh-VMs-JSON> <manifest-YAML> <request-params-JSON>",
+            ),
+            Subcommand::DashboardUrl => (
+                GenerateDashboardUrl::ORDER,
+                "<instance-ID> <plan-JSON> <manifest-YAML>",
+            ),
             Subcommand::GeneratePlanSchemas => {
-                let plan = plan_flag(arguments).ok_or_else(usage)?;
-                let plan = parts::plan("--plan-json", plan)?;
-                Ok(Self::GeneratePlanSchemas(Box::new(
-                    GeneratePlanSchemas::new(plan),
-                )))
+                (GeneratePlanSchemas::ORDER, "--plan-json <plan-JSON>")
             }
+        };
+        let values: Vec<&str> = match subcommand {
+            Subcommand::GeneratePlanSchemas => plan_flag(arguments).into_iter().collect(),
+            _ => arguments.iter().map(String::as_str).collect(),
+        };
+        if values.len() < order.len() {
+            return Err(ArgumentsError::Usage { subcommand, usage });
         }
+        Ok(Self::read(subcommand, &Texts::List { order, values })?)
     }
-}
-
-const fn usage(subcommand: Subcommand) -> &'static str {
-    match subcommand {
-        Subcommand::GenerateManifest => {
-            "<service-deployment-JSON> <plan-JSON> <request-params-JSON> <previous-manifest-YAML> <previous-plan-JSON>"
-        }
-        Subcommand::CreateBinding | Subcommand::DeleteBinding => {
-            "<binding-ID> <bosh-VMs-JSON> <manifest-YAML> <request-params-JSON>"
-        }
-        Subcommand::DashboardUrl => "<instance-ID> <plan-JSON> <manifest-YAML>",
-        Subcommand::GeneratePlanSchemas => "--plan-json <plan-JSON>",
-    }
-}
-
-fn present(argument: &str) -> Option<&str> {
-    Some(argument).filter(|argument| !argument.is_empty())
 }
 
 /// The value of `plan-json`, a flag in the manner of Go: one dash or two, its value after `=` or in

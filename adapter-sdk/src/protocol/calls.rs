@@ -1,9 +1,17 @@
+//! What each subcommand is given: the same type for the document on stdin, for the argument list of old
+//! brokers, and for the schema of the document.
+
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use super::parts::{InputError, Part};
 use super::{
     ManifestText, Plan, RequestParameters, Secrets, ServiceDeployment, Subcommand, UaaClient,
 };
 use crate::manifest::Manifest;
+use crate::schemas::texts;
 use crate::yaml;
 
 /// Addresses of an instance group's VMs, every network, by the group's name.
@@ -53,27 +61,53 @@ impl Call {
             Self::GeneratePlanSchemas(_) => Subcommand::GeneratePlanSchemas,
         }
     }
+
+    pub(super) fn read(subcommand: Subcommand, texts: &Texts<'_>) -> Result<Self, InputError> {
+        Ok(match subcommand {
+            Subcommand::GenerateManifest => {
+                Self::GenerateManifest(Box::new(GenerateManifest::read(texts)?))
+            }
+            Subcommand::CreateBinding => Self::CreateBinding(Box::new(CreateBinding::read(texts)?)),
+            Subcommand::DeleteBinding => Self::DeleteBinding(Box::new(DeleteBinding::read(texts)?)),
+            Subcommand::DashboardUrl => {
+                Self::DashboardUrl(Box::new(GenerateDashboardUrl::read(texts)?))
+            }
+            Subcommand::GeneratePlanSchemas => {
+                Self::GeneratePlanSchemas(Box::new(GeneratePlanSchemas::read(texts)?))
+            }
+        })
+    }
 }
 
 /// What `generate-manifest` is given.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(rename = "GenerateManifestSection")]
 #[non_exhaustive]
 pub struct GenerateManifest {
     /// Name, releases and stemcells to deploy with.
+    #[schemars(schema_with = "texts::service_deployment")]
     pub service_deployment: ServiceDeployment,
     /// The plan to deploy.
+    #[schemars(schema_with = "texts::plan")]
     pub plan: Plan,
-    /// Body of the request, or `{}` where the broker only looks for pending changes.
-    pub request_parameters: RequestParameters,
     /// The plan before this request, as it is configured today; `None` on create.
+    #[schemars(schema_with = "texts::plan_or_null")]
     pub previous_plan: Option<Plan>,
-    /// The manifest deployed last, variables unresolved; `None` on create.
+    /// The manifest deployed last, as the Director stores it, variables unresolved; empty on create.
+    #[schemars(schema_with = "texts::manifest")]
     pub previous_manifest: Option<ManifestText>,
+    /// Body of the request: `{}` where the broker only looks for pending changes, the `context` alone
+    /// on upgrade.
+    #[schemars(schema_with = "texts::request_parameters")]
+    pub request_parameters: RequestParameters,
     /// Secrets of the previous manifest; `None` on create, on upgrade and without secure manifests.
+    #[schemars(schema_with = "texts::previous_secrets")]
     pub previous_secrets: Option<Secrets>,
-    /// Configs of the instance; `None` on create and without BOSH configs.
+    /// BOSH configs of the instance as they are now; `None` on create and without BOSH configs.
+    #[schemars(schema_with = "texts::previous_configs")]
     pub previous_configs: Option<PreviousConfigs>,
     /// The instance's UAA client, if the broker keeps one; `None` when it looks for pending changes.
+    #[schemars(schema_with = "texts::uaa_client")]
     pub uaa_client: Option<UaaClient>,
 }
 
@@ -87,9 +121,9 @@ impl GenerateManifest {
         Self {
             service_deployment,
             plan,
-            request_parameters,
             previous_plan: None,
             previous_manifest: None,
+            request_parameters,
             previous_secrets: None,
             previous_configs: None,
             uaa_client: None,
@@ -106,68 +140,36 @@ impl GenerateManifest {
     }
 }
 
-/// What `create-binding` is given.
-#[derive(Debug, Clone)]
+/// What `create-binding` is given, and `delete-binding` as well.
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(rename = "BindingSection")]
 #[non_exhaustive]
 pub struct CreateBinding {
     /// Id of the binding, chosen by the platform.
+    #[schemars(schema_with = "texts::plain")]
     pub binding_id: String,
     /// Addresses of the instance's VMs.
+    #[schemars(schema_with = "texts::bosh_vms")]
     pub bosh_vms: BoshVms,
     /// The deployed manifest.
+    #[schemars(schema_with = "texts::manifest")]
     pub manifest: ManifestText,
-    /// Body of the request.
+    /// Body of the request; only `plan_id` and `service_id` when a binding ends.
+    #[schemars(schema_with = "texts::request_parameters")]
     pub request_parameters: RequestParameters,
     /// Secrets of the manifest; `None` without secure manifests.
+    #[schemars(schema_with = "texts::previous_secrets")]
     pub secrets: Option<Secrets>,
-    /// DNS addresses that the plan asks for.
+    /// DNS addresses that the plan asks for; `{}` if it asks for none.
+    #[schemars(schema_with = "texts::dns_addresses")]
     pub dns_addresses: DnsAddresses,
 }
+
+/// What `delete-binding` is given: the same as when the binding was made.
+pub type DeleteBinding = CreateBinding;
 
 impl CreateBinding {
-    /// A binding of that id to the instance that runs on these VMs by that manifest.
-    pub fn new(
-        binding_id: impl Into<String>,
-        bosh_vms: BoshVms,
-        manifest: ManifestText,
-        request_parameters: RequestParameters,
-    ) -> Self {
-        Self {
-            binding_id: binding_id.into(),
-            bosh_vms,
-            manifest,
-            request_parameters,
-            secrets: None,
-            dns_addresses: DnsAddresses::new(),
-        }
-    }
-
-    /// The deployed manifest, read into the model.
-    pub fn deployed(&self) -> Result<Manifest, UnreadableManifest> {
-        self.manifest.parse().map_err(UnreadableManifest::Deployed)
-    }
-}
-
-/// What `delete-binding` is given.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct DeleteBinding {
-    /// Id of the binding, chosen by the platform.
-    pub binding_id: String,
-    /// Addresses of the instance's VMs.
-    pub bosh_vms: BoshVms,
-    /// The deployed manifest.
-    pub manifest: ManifestText,
-    /// Service and plan id of the request.
-    pub request_parameters: RequestParameters,
-    /// Secrets of the manifest; `None` without secure manifests.
-    pub secrets: Option<Secrets>,
-    /// DNS addresses that the plan asks for.
-    pub dns_addresses: DnsAddresses,
-}
-
-impl DeleteBinding {
-    /// The end of a binding of that id to the instance that runs on these VMs by that manifest.
+    /// A binding of that id, or its end, to the instance that runs on these VMs by that manifest.
     pub fn new(
         binding_id: impl Into<String>,
         bosh_vms: BoshVms,
@@ -191,14 +193,18 @@ impl DeleteBinding {
 }
 
 /// What `dashboard-url` is given.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(rename = "DashboardUrlSection")]
 #[non_exhaustive]
 pub struct GenerateDashboardUrl {
     /// Id of the service instance, chosen by the platform.
+    #[schemars(schema_with = "texts::plain")]
     pub instance_id: String,
     /// The plan that was deployed.
+    #[schemars(schema_with = "texts::plan")]
     pub plan: Plan,
-    /// The manifest that was deployed.
+    /// The manifest that was deployed; names of ODB-managed secrets are their paths already.
+    #[schemars(schema_with = "texts::manifest")]
     pub manifest: ManifestText,
 }
 
@@ -219,10 +225,12 @@ impl GenerateDashboardUrl {
 }
 
 /// What `generate-plan-schemas` is given.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(rename = "PlanSchemasSection")]
 #[non_exhaustive]
 pub struct GeneratePlanSchemas {
     /// The plan to describe.
+    #[schemars(schema_with = "texts::plan")]
     pub plan: Plan,
 }
 
@@ -232,3 +240,111 @@ impl GeneratePlanSchemas {
         Self { plan }
     }
 }
+
+/// A call as it travels: texts under the names of its members.
+pub(super) trait Wire: Sized {
+    /// All members, in the order of the document.
+    const MEMBERS: &'static [&'static str];
+
+    /// The members that old brokers pass as arguments, in their order.
+    const ORDER: &'static [Argument];
+
+    /// A member as it travels.
+    fn text(&self, member: &str) -> String;
+
+    fn read(texts: &Texts<'_>) -> Result<Self, InputError>;
+}
+
+/// A member among arguments, and what errors call it there.
+pub(super) struct Argument {
+    pub(super) member: &'static str,
+    name: &'static str,
+}
+
+/// The texts of one call as they came.
+pub(super) enum Texts<'t> {
+    /// From a section of the document, which may be absent.
+    Section {
+        name: String,
+        members: Option<&'t Map<String, Value>>,
+    },
+    /// From arguments, at least as many as there are in the order.
+    List {
+        order: &'static [Argument],
+        values: Vec<&'t str>,
+    },
+}
+
+impl Texts<'_> {
+    fn part<T: Part>(&self, member: &str) -> Result<T, InputError> {
+        match self {
+            Self::Section { name, members } => {
+                let path = format!("{name}.{member}");
+                match members.and_then(|members| members.get(member)) {
+                    None | Some(Value::Null) => T::read(None, path),
+                    Some(Value::String(text)) => {
+                        T::read(Some(text.as_str()).filter(|text| !text.is_empty()), path)
+                    }
+                    Some(_) => Err(InputError::NotAString { path }),
+                }
+            }
+            Self::List { order, values } => {
+                let mut found = order.iter().zip(values);
+                match found.find(|(argument, _)| argument.member == member) {
+                    Some((argument, text)) => T::read(Some(text), argument.name.to_owned()),
+                    None => T::read(None, member.to_owned()),
+                }
+            }
+        }
+    }
+}
+
+/// Members in the order of the document; among arguments, with what errors call them there; and, where it
+/// is another one, the order in which the Go SDK finds their faults.
+macro_rules! travels {
+    ($call:ty { $($member:ident),+ } as [$($argument:ident: $name:literal),+]) => {
+        travels!($call { $($member),+ } as [$($argument: $name),+] read { $($member),+ });
+    };
+    ($call:ty { $($member:ident),+ } as [$($argument:ident: $name:literal),+] read { $($next:ident),+ }) => {
+        impl Wire for $call {
+            const MEMBERS: &'static [&'static str] = &[$(stringify!($member)),+];
+            const ORDER: &'static [Argument] =
+                &[$(Argument { member: stringify!($argument), name: $name }),+];
+
+            fn text(&self, member: &str) -> String {
+                match member {
+                    $(stringify!($member) => self.$member.text(),)+
+                    _ => String::new(),
+                }
+            }
+
+            fn read(texts: &Texts<'_>) -> Result<Self, InputError> {
+                Ok(Self { $($next: texts.part(stringify!($next))?),+ })
+            }
+        }
+    };
+}
+
+travels!(GenerateManifest {
+    service_deployment, plan, previous_plan, previous_manifest, request_parameters, previous_secrets,
+    previous_configs, uaa_client
+} as [
+    service_deployment: "service deployment", plan: "plan", request_parameters: "request parameters",
+    previous_manifest: "previous manifest", previous_plan: "previous plan"
+] read {
+    service_deployment, plan, request_parameters, previous_manifest, previous_plan, previous_secrets,
+    previous_configs, uaa_client
+});
+
+travels!(CreateBinding {
+    binding_id, bosh_vms, manifest, request_parameters, secrets, dns_addresses
+} as [
+    binding_id: "binding id", bosh_vms: "BOSH VMs", manifest: "manifest",
+    request_parameters: "request parameters"
+]);
+
+travels!(GenerateDashboardUrl { instance_id, plan, manifest } as [
+    instance_id: "instance id", plan: "plan", manifest: "manifest"
+]);
+
+travels!(GeneratePlanSchemas { plan } as [plan: "--plan-json"]);

@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | `subcommand` | the five things an adapter is asked for |
 //! | `exit_code` | what the end of the process means |
-//! | `calls` | what each subcommand is given, as types |
-//! | `input`, `arguments` | the same as the document on stdin, and as the argument list of old brokers |
-//! | `parts` | the texts inside, decoded and checked |
+//! | `calls` | what each subcommand is given, as types and as the texts that travel |
+//! | `input`, `arguments` | these texts as the document on stdin, and as the argument list of old brokers |
+//! | `parts` | what is in these texts, decoded and checked |
 //! | `service_deployment`, `plan`, `max_in_flight`, `request_parameters`, `secrets`, `uaa_client`, `manifest_text` | what those are made of |
 //! | `addresses` | where a binding finds the instance |
 //! | `request` | what a request says besides its user's parameters, as types |
@@ -53,6 +53,7 @@ pub use calls::{
 pub use config_type::ConfigType;
 pub use exit_code::ExitCode;
 pub use input::AdapterInput;
+pub(crate) use input::Sections;
 pub use manifest_text::ManifestText;
 pub use max_in_flight::{InvalidPercentage, MaxInFlight, Percentage};
 pub use parts::InputError;

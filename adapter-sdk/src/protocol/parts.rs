@@ -1,10 +1,16 @@
-//! The texts that stand inside the input, decoded and checked. Each is known by its path in the
-//! input, which is what an error names.
+//! What a call consists of, as the texts in which it travels. Each is known by its path in the input,
+//! which is what an error names.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{NotRequestParameters, Plan, RequestParameters, ServiceDeployment, Violations};
+use super::{
+    BoshVms, ManifestText, NotRequestParameters, Plan, RequestParameters, Secrets,
+    ServiceDeployment, UaaClient, Violations,
+};
 use crate::json;
 
 /// What is wrong with the input of a call. No message holds a value of the input.
@@ -61,69 +67,138 @@ pub enum InputError {
     },
 }
 
-pub(super) fn service_deployment(path: &str, text: &str) -> Result<ServiceDeployment, InputError> {
-    let document: Value = decoded(path, text)?;
-    ServiceDeployment::inspect(&document).map_err(|source| not_valid(path, source))?;
-    typed(path, document)
+/// A member of a call.
+pub(super) trait Part: Sized {
+    /// As it travels.
+    fn text(&self) -> String;
+
+    /// Reads what came, if anything did.
+    fn read(text: Option<&str>, path: String) -> Result<Self, InputError>;
 }
 
-pub(super) fn plan(path: &str, text: &str) -> Result<Plan, InputError> {
-    let document: Value = decoded(path, text)?;
-    Plan::inspect(&document).map_err(|source| not_valid(path, source))?;
-    typed(path, document)
-}
+type Rules = fn(&Value) -> Result<(), Violations>;
 
-/// A plan, or nothing: `null` or no text at all.
-pub(super) fn optional_plan(path: &str, text: Option<&str>) -> Result<Option<Plan>, InputError> {
-    match text {
-        None => Ok(None),
-        Some(text) if text.trim() == "null" => Ok(None),
-        Some(text) => plan(path, text).map(Some),
+/// A member that travels as JSON in a text.
+trait Document: Serialize + DeserializeOwned {
+    /// Rules that it must keep before it is decoded.
+    const RULES: Option<Rules> = None;
+
+    /// What `null`, or no text at all, comes to.
+    fn absent() -> Option<Self> {
+        None
     }
 }
 
-/// Request parameters; no text at all is a request without any.
-pub(super) fn request_parameters(
-    path: &str,
-    text: Option<&str>,
-) -> Result<RequestParameters, InputError> {
-    text.map_or_else(
-        || Ok(RequestParameters::default()),
-        |text| {
-            RequestParameters::from_json(text).map_err(|source| InputError::NotRequestParameters {
-                path: path.to_owned(),
-                source,
-            })
+impl Document for Plan {
+    const RULES: Option<Rules> = Some(Self::inspect);
+}
+
+impl Document for ServiceDeployment {
+    const RULES: Option<Rules> = Some(Self::inspect);
+}
+
+impl Document for Secrets {}
+
+impl Document for UaaClient {}
+
+impl Document for BTreeMap<String, String> {
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl Document for BoshVms {
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl<T: Document> Part for T {
+    fn text(&self) -> String {
+        json_text(self)
+    }
+
+    fn read(text: Option<&str>, path: String) -> Result<Self, InputError> {
+        match (text, T::absent()) {
+            (None, None) => Err(InputError::Missing { path }),
+            (None, Some(absent)) => Ok(absent),
+            (Some(text), Some(absent)) if is_null(text) => Ok(absent),
+            (Some(text), _) => decoded(text, path),
+        }
+    }
+}
+
+impl<T: Document> Part for Option<T> {
+    fn text(&self) -> String {
+        json_text(self)
+    }
+
+    fn read(text: Option<&str>, path: String) -> Result<Self, InputError> {
+        match text {
+            None | Some("") => Ok(None),
+            Some(text) if is_null(text) => Ok(None),
+            Some(text) => decoded(text, path).map(Some),
+        }
+    }
+}
+
+impl Part for RequestParameters {
+    fn text(&self) -> String {
+        self.as_json().to_owned()
+    }
+
+    fn read(text: Option<&str>, path: String) -> Result<Self, InputError> {
+        text.map_or_else(|| Ok(Self::default()), Self::from_json)
+            .map_err(|source| InputError::NotRequestParameters { path, source })
+    }
+}
+
+impl Part for ManifestText {
+    fn text(&self) -> String {
+        self.as_str().to_owned()
+    }
+
+    fn read(text: Option<&str>, _: String) -> Result<Self, InputError> {
+        Ok(text.unwrap_or_default().into())
+    }
+}
+
+impl Part for Option<ManifestText> {
+    fn text(&self) -> String {
+        self.as_ref().map(Part::text).unwrap_or_default()
+    }
+
+    fn read(text: Option<&str>, _: String) -> Result<Self, InputError> {
+        Ok(text.filter(|text| !text.is_empty()).map(ManifestText::from))
+    }
+}
+
+impl Part for String {
+    fn text(&self) -> String {
+        self.clone()
+    }
+
+    fn read(text: Option<&str>, _: String) -> Result<Self, InputError> {
+        Ok(text.unwrap_or_default().to_owned())
+    }
+}
+
+fn json_text(part: &impl Serialize) -> String {
+    serde_json::to_string(part).expect("the protocol's types have text keys and write to memory")
+}
+
+fn is_null(text: &str) -> bool {
+    text.trim() == "null"
+}
+
+fn decoded<T: Document>(text: &str, path: String) -> Result<T, InputError> {
+    let decoded = match T::RULES {
+        None => json::from_str(text),
+        Some(rules) => match json::from_str(text).map(|document| (rules(&document), document)) {
+            Ok((Ok(()), document)) => serde_json::from_value(document).map_err(json::Error::from),
+            Ok((Err(source), _)) => return Err(InputError::NotValid { path, source }),
+            Err(error) => Err(error),
         },
-    )
-}
-
-/// A document of that type, or nothing: `null` or no text at all.
-pub(super) fn optional<T: DeserializeOwned>(
-    path: &str,
-    text: Option<&str>,
-) -> Result<Option<T>, InputError> {
-    text.map_or(Ok(None), |text| decoded(path, text))
-}
-
-fn decoded<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, InputError> {
-    json::from_str(text).map_err(|source| not_readable(path, source))
-}
-
-fn typed<T: DeserializeOwned>(path: &str, document: Value) -> Result<T, InputError> {
-    serde_json::from_value(document).map_err(|source| not_readable(path, source.into()))
-}
-
-fn not_readable(path: &str, source: json::Error) -> InputError {
-    InputError::NotReadable {
-        path: path.to_owned(),
-        source,
-    }
-}
-
-fn not_valid(path: &str, source: Violations) -> InputError {
-    InputError::NotValid {
-        path: path.to_owned(),
-        source,
-    }
+    };
+    decoded.map_err(|source| InputError::NotReadable { path, source })
 }

@@ -44,6 +44,11 @@ impl Subcommand {
             Self::GeneratePlanSchemas => "generate-plan-schemas",
         }
     }
+
+    /// The name of its section on stdin.
+    pub(crate) fn section(self) -> String {
+        self.name().replace('-', "_")
+    }
 }
 
 impl fmt::Display for Subcommand {

@@ -7,8 +7,8 @@ use super::request_parameters::RequestBody;
 use super::tidy::Tidy;
 use crate::manifest::Manifest;
 use crate::protocol::{
-    AdapterInput, Binding, BoshVms, DashboardUrl, DnsAddresses, GeneratedManifest, Plan,
-    PlanSchemas, PreviousConfigs, Secrets, ServiceDeployment, Subcommand, UaaClient,
+    Binding, BoshVms, DashboardUrl, DnsAddresses, GeneratedManifest, Plan, PlanSchemas,
+    PreviousConfigs, Secrets, Sections, ServiceDeployment, Subcommand, UaaClient,
 };
 
 /// A document of the protocol.
@@ -114,7 +114,14 @@ pub fn documents() -> Vec<Document> {
 
 /// The schema of the whole, and in `$defs` that of the document for each subcommand, under its name.
 fn input() -> Document {
-    let mut document = Document::of::<AdapterInput>("input", "Input of an adapter", "");
+    let mut document = Document::of::<Sections>("input", "Input of an adapter", "");
+    if let Some(Value::Object(sections)) = document.schema.get_mut("$defs") {
+        for section in sections.values_mut().filter_map(Value::as_object_mut) {
+            // What they are the properties say, and what they need depends on the subcommand.
+            section.shift_remove("description");
+            section.shift_remove("required");
+        }
+    }
     for &subcommand in Subcommand::ALL {
         document.schema["$defs"][subcommand.name()] = called(subcommand);
     }
@@ -125,7 +132,7 @@ fn input() -> Document {
 /// can read it (`spec/contracts/adapter-protocol.md`, "stdin form").
 fn called(subcommand: Subcommand) -> Value {
     let name = subcommand.name();
-    let section = name.replace('-', "_");
+    let section = subcommand.section();
     let needed: &[&str] = match subcommand {
         Subcommand::GenerateManifest => &[
             "service_deployment",

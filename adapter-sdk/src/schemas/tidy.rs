@@ -65,7 +65,7 @@ fn is_nothing(default: &Value) -> bool {
 /// A description on one line, with the words of its links and without their targets.
 fn plain(description: &str) -> String {
     let mut plain = String::new();
-    let mut rest = description.replace('\n', " ");
+    let mut rest = description.replace('\n', " ").replace("`None`", "`null`");
     while let Some((before, link)) = rest.split_once("[`") {
         let Some((word, after)) = link.split_once("`]") else {
             break;

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::reference::references_in;
 use crate::manifest::{JobProperty, Manifest};
-use crate::protocol::{CreateBinding, DeleteBinding, Secrets};
+use crate::protocol::CreateBinding;
 
 /// Why the value of a deployed property cannot be told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,55 +41,37 @@ impl CreateBinding {
         manifest: &Manifest,
         property: JobProperty<'_>,
     ) -> Result<SecretString, UnresolvedError> {
-        resolve(self.secrets.as_ref(), manifest, property)
-    }
-}
-
-impl DeleteBinding {
-    /// The value of a property of the deployed manifest, references to secrets resolved. A secret
-    /// may be missing.
-    pub fn resolve(
-        &self,
-        manifest: &Manifest,
-        property: JobProperty<'_>,
-    ) -> Result<SecretString, UnresolvedError> {
-        resolve(self.secrets.as_ref(), manifest, property)
-    }
-}
-
-fn resolve(
-    secrets: Option<&Secrets>,
-    manifest: &Manifest,
-    property: JobProperty<'_>,
-) -> Result<SecretString, UnresolvedError> {
-    let text = match manifest.property(property) {
-        None => {
-            return Err(UnresolvedError::Absent {
-                property: property.to_string(),
-            });
+        let text = match manifest.property(property) {
+            None => {
+                return Err(UnresolvedError::Absent {
+                    property: property.to_string(),
+                });
+            }
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(_) => {
+                return Err(UnresolvedError::NotAText {
+                    property: property.to_string(),
+                });
+            }
+        };
+        let mut resolved = String::new();
+        let mut rest = text.as_str();
+        for reference in references_in(&text) {
+            let value = self
+                .secrets
+                .as_ref()
+                .and_then(|secrets| secrets.expose(reference))
+                .ok_or_else(|| UnresolvedError::UnknownSecret {
+                    property: property.to_string(),
+                    reference: reference.to_owned(),
+                })?;
+            let (before, after) = rest.split_once(reference).unwrap_or((rest, ""));
+            resolved.push_str(before);
+            resolved.push_str(value);
+            rest = after;
         }
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) => number.to_string(),
-        Some(_) => {
-            return Err(UnresolvedError::NotAText {
-                property: property.to_string(),
-            });
-        }
-    };
-    let mut resolved = String::new();
-    let mut rest = text.as_str();
-    for reference in references_in(&text) {
-        let value = secrets
-            .and_then(|secrets| secrets.expose(reference))
-            .ok_or_else(|| UnresolvedError::UnknownSecret {
-                property: property.to_string(),
-                reference: reference.to_owned(),
-            })?;
-        let (before, after) = rest.split_once(reference).unwrap_or((rest, ""));
-        resolved.push_str(before);
-        resolved.push_str(value);
-        rest = after;
+        resolved.push_str(rest);
+        Ok(resolved.into())
     }
-    resolved.push_str(rest);
-    Ok(resolved.into())
 }

@@ -4,11 +4,10 @@ use odb_adapter_sdk::protocol::{Binding, CreateBinding, DeleteBinding};
 use odb_adapter_sdk::{AdapterError, json, yaml};
 use serde_json::{Map, Value};
 
-use crate::context::{self, BindingParts};
 use crate::folder::{BINDING, Folder, UNBINDING};
 use crate::near::NearNames;
 use crate::template::SecretFacts;
-use crate::{failure, needs, references, values};
+use crate::{context, failure, needs, references, values};
 
 /// What a binding may have (`spec/contracts/adapter-protocol.md`, "stdout").
 const MEMBERS: [&str; 7] = [
@@ -38,18 +37,7 @@ pub(crate) fn create(folder: &Folder, call: &CreateBinding) -> Result<Binding, A
     let user_message = folder.description.user_message.as_deref();
     needs::parameters(&folder.schemas.bind, call.request_parameters.fields())?;
     references::refuse(folder, &call.request_parameters)?;
-    let manifest: Value = yaml::from_str(call.manifest.as_str())?;
-    let context = prepared(
-        folder,
-        &BindingParts {
-            binding_id: &call.binding_id,
-            bosh_vms: &call.bosh_vms,
-            manifest: &manifest,
-            request: &call.request_parameters,
-            secrets: call.secrets.as_ref(),
-            dns_addresses: &call.dns_addresses,
-        },
-    )?;
+    let context = prepared(folder, call)?;
     let document = folder
         .engine
         .json(BINDING, &context)
@@ -77,18 +65,7 @@ pub(crate) fn delete(folder: &Folder, call: &DeleteBinding) -> Result<(), Adapte
         return Ok(());
     }
     let user_message = folder.description.user_message.as_deref();
-    let manifest: Value = yaml::from_str(call.manifest.as_str())?;
-    let context = prepared(
-        folder,
-        &BindingParts {
-            binding_id: &call.binding_id,
-            bosh_vms: &call.bosh_vms,
-            manifest: &manifest,
-            request: &call.request_parameters,
-            secrets: call.secrets.as_ref(),
-            dns_addresses: &call.dns_addresses,
-        },
-    )?;
+    let context = prepared(folder, call)?;
     let rendered = folder
         .engine
         .value(UNBINDING, &context)
@@ -99,14 +76,16 @@ pub(crate) fn delete(folder: &Folder, call: &DeleteBinding) -> Result<(), Adapte
     }
 }
 
-fn prepared(folder: &Folder, parts: &BindingParts<'_>) -> Result<Map<String, Value>, AdapterError> {
-    let context = context::of_binding(parts, &folder.settings, folder.engine.session.omit());
+fn prepared(folder: &Folder, call: &CreateBinding) -> Result<Map<String, Value>, AdapterError> {
+    let manifest: Value = yaml::from_str(call.manifest.as_str())?;
+    let omit = folder.engine.session.omit();
+    let context = context::of_binding(call, &manifest, &folder.settings, omit);
     let places = values::secret_places(folder, &context)?;
     let mut facts = folder.engine.session.facts();
-    facts.manifest = Some(parts.manifest.clone());
+    facts.manifest = Some(manifest);
     facts.secrets = SecretFacts::Values {
         places,
-        resolved: parts.secrets.cloned(),
+        resolved: call.secrets.clone(),
     };
     Ok(context)
 }

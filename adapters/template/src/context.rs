@@ -2,8 +2,8 @@
 
 use odb_adapter_sdk::manifest::{Release, Update};
 use odb_adapter_sdk::protocol::{
-    BoshVms, DnsAddresses, GenerateDashboardUrl, GenerateManifest, Plan, RequestParameters,
-    Secrets, ServiceDeployment, Stemcell,
+    CreateBinding, GenerateDashboardUrl, GenerateManifest, Plan, RequestParameters,
+    ServiceDeployment, Stemcell,
 };
 use serde_json::{Map, Value, json};
 
@@ -39,40 +39,31 @@ pub(crate) fn of_manifest(
     context
 }
 
-/// What is asked of a binding, whether it is made or removed.
-pub(crate) struct BindingParts<'c> {
-    pub(crate) binding_id: &'c str,
-    pub(crate) bosh_vms: &'c BoshVms,
-    pub(crate) manifest: &'c Value,
-    pub(crate) request: &'c RequestParameters,
-    pub(crate) secrets: Option<&'c Secrets>,
-    pub(crate) dns_addresses: &'c DnsAddresses,
-}
-
 /// For templates of bindings.
 pub(crate) fn of_binding(
-    parts: &BindingParts<'_>,
+    call: &CreateBinding,
+    manifest: &Value,
     settings: &Map<String, Value>,
     omit: String,
 ) -> Map<String, Value> {
     let mut context = Map::new();
     let mut set = |name: &str, value: Value| drop(context.insert(name.to_owned(), value));
-    set("binding_id", parts.binding_id.into());
-    set_names(&mut set, parts.manifest);
-    set("bosh_vms", json!(parts.bosh_vms));
-    set("manifest", parts.manifest.clone());
-    set_request(&mut set, parts.request);
+    set("binding_id", call.binding_id.as_str().into());
+    set_names(&mut set, manifest);
+    set("bosh_vms", json!(call.bosh_vms));
+    set("manifest", manifest.clone());
+    set_request(&mut set, &call.request_parameters);
     set(
         "bind_resource",
-        Value::Object(parts.request.bind_resource()),
+        Value::Object(call.request_parameters.bind_resource()),
     );
-    if let Some(guid) = parts.request.app_guid() {
+    if let Some(guid) = call.request_parameters.app_guid() {
         set("app_guid", guid.into());
     }
-    if let Some(secrets) = parts.secrets {
+    if let Some(secrets) = &call.secrets {
         set("secrets", json!(secrets));
     }
-    set("dns_addresses", json!(parts.dns_addresses));
+    set("dns_addresses", json!(call.dns_addresses));
     set("settings", Value::Object(settings.clone()));
     set("omit", omit.into());
     context

@@ -3,8 +3,8 @@ use std::path::Path;
 
 use odb_adapter_sdk::json;
 use odb_adapter_sdk::protocol::{
-    AdapterInput, BoshVms, CreateBinding, DeleteBinding, DnsAddresses, GenerateDashboardUrl,
-    GenerateManifest, ManifestText, Plan, Secrets, ServiceDeployment, Subcommand, UaaClient,
+    AdapterInput, BoshVms, CreateBinding, DnsAddresses, GenerateDashboardUrl, GenerateManifest,
+    ManifestText, Plan, Secrets, ServiceDeployment, Subcommand, UaaClient,
 };
 use serde_json::{Map, Value};
 
@@ -58,24 +58,15 @@ impl Asking<'_> {
         Ok(call)
     }
 
-    pub(super) fn create_binding(&self) -> Result<CreateBinding, NoQuestion> {
+    /// What a binding is made with, or ends with.
+    pub(super) fn binding(&self, subcommand: Subcommand) -> Result<CreateBinding, NoQuestion> {
         let deployed = self.deployed()?;
-        let request = request::for_a_binding(Subcommand::CreateBinding, &self.parameters()?);
+        let parameters = match subcommand {
+            Subcommand::DeleteBinding => Map::new(),
+            _ => self.parameters()?,
+        };
+        let request = request::for_a_binding(subcommand, &parameters);
         let mut call = CreateBinding::new(
-            &self.arguments.binding_id,
-            self.bosh_vms(&deployed.manifest)?,
-            deployed.manifest,
-            request,
-        );
-        call.secrets = Some(self.secrets(deployed.secrets)?);
-        call.dns_addresses = self.dns_addresses()?;
-        Ok(call)
-    }
-
-    pub(super) fn delete_binding(&self) -> Result<DeleteBinding, NoQuestion> {
-        let deployed = self.deployed()?;
-        let request = request::for_a_binding(Subcommand::DeleteBinding, &Map::new());
-        let mut call = DeleteBinding::new(
             &self.arguments.binding_id,
             self.bosh_vms(&deployed.manifest)?,
             deployed.manifest,

@@ -39,8 +39,12 @@ impl Question {
             Subcommand::GenerateManifest => {
                 Call::GenerateManifest(Box::new(asking.generate_manifest()?))
             }
-            Subcommand::CreateBinding => Call::CreateBinding(Box::new(asking.create_binding()?)),
-            Subcommand::DeleteBinding => Call::DeleteBinding(Box::new(asking.delete_binding()?)),
+            called @ Subcommand::CreateBinding => {
+                Call::CreateBinding(Box::new(asking.binding(called)?))
+            }
+            called @ Subcommand::DeleteBinding => {
+                Call::DeleteBinding(Box::new(asking.binding(called)?))
+            }
             Subcommand::DashboardUrl => Call::DashboardUrl(Box::new(asking.dashboard_url()?)),
             Subcommand::GeneratePlanSchemas => {
                 Call::GeneratePlanSchemas(Box::new(GeneratePlanSchemas::new(asking.plan()?)))
@@ -135,8 +139,9 @@ impl Question {
                         .and_then(|client| Some(client.get("client_secret")?.as_str()?.to_owned())),
                 );
             }
-            Call::CreateBinding(call) => known.secrets = exposed(call.secrets.as_ref()),
-            Call::DeleteBinding(call) => known.secrets = exposed(call.secrets.as_ref()),
+            Call::CreateBinding(call) | Call::DeleteBinding(call) => {
+                known.secrets = exposed(call.secrets.as_ref());
+            }
             Call::DashboardUrl(_) | Call::GeneratePlanSchemas(_) => {}
         }
         known

@@ -9,11 +9,10 @@ use odb_adapter_sdk::manifest::{
 };
 use odb_adapter_sdk::protocol;
 use odb_adapter_sdk::protocol::{
-    Binding, BoshVms, CreateBinding, DeleteBinding, Endpoint, EndpointProtocol,
-    GenerateDashboardUrl, GenerateManifest, GeneratePlanSchemas, GeneratedManifest,
-    LifecycleErrand, LifecycleErrands, ManifestText, MaxInFlight, MigratedFrom, Percentage, Plan,
-    PlanInstanceGroup, PlanUpdate, RequestParameters, Secrets, ServiceDeployment, ServiceRelease,
-    UaaClient, VolumeMount,
+    Binding, BoshVms, CreateBinding, Endpoint, EndpointProtocol, GenerateDashboardUrl,
+    GenerateManifest, GeneratePlanSchemas, GeneratedManifest, LifecycleErrand, LifecycleErrands,
+    ManifestText, MaxInFlight, MigratedFrom, Percentage, Plan, PlanInstanceGroup, PlanUpdate,
+    RequestParameters, Secrets, ServiceDeployment, ServiceRelease, UaaClient, VolumeMount,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -366,20 +365,6 @@ pub(crate) fn create_binding() -> impl Strategy<Value = CreateBinding> {
             call.dns_addresses = dns_addresses;
             call
         })
-}
-
-pub(crate) fn delete_binding() -> impl Strategy<Value = DeleteBinding> {
-    create_binding().prop_map(|call| {
-        let mut end = DeleteBinding::new(
-            call.binding_id,
-            call.bosh_vms,
-            call.manifest,
-            call.request_parameters,
-        );
-        end.secrets = call.secrets;
-        end.dns_addresses = call.dns_addresses;
-        end
-    })
 }
 
 pub(crate) fn dashboard_url() -> impl Strategy<Value = GenerateDashboardUrl> {

@@ -47,12 +47,8 @@ proptest! {
     }
 
     #[test]
-    fn every_call_of_create_binding_is_accepted(call in generated::create_binding()) {
+    fn every_call_for_a_binding_is_accepted(call in generated::create_binding()) {
         assert_call(Subcommand::CreateBinding, &AdapterInput::create_binding(&call));
-    }
-
-    #[test]
-    fn every_call_of_delete_binding_is_accepted(call in generated::delete_binding()) {
         assert_call(Subcommand::DeleteBinding, &AdapterInput::delete_binding(&call));
     }
 
