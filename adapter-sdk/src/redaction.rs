@@ -1,4 +1,19 @@
-//! Parser messages without the values that they quote: documents read here hold passwords.
+//! Texts without values that may be secret: parser messages, which quote the document, and formatted types.
+
+/// Formats a type by these of its members and by no others.
+macro_rules! shows_only {
+    ($type:ident { $($member:ident),* }) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type))
+                    $(.field(stringify!($member), &self.$member))*
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+pub(crate) use shows_only;
 
 /// The message of a parser or of serde, with what it quotes of the document replaced by an ellipsis.
 ///

@@ -27,6 +27,8 @@ pub enum VersionOrder {
     MajorMinorDev,
     /// Semantic versions of three numbers.
     Semantic,
+    /// Any number of numbers, as a Director orders releases: `7`, `7.4`, `1.2.3-rc.1`, `1.2+dev.3`.
+    Bosh,
 }
 
 /// Why an instance cannot be deployed with the releases that are configured now.
@@ -149,6 +151,13 @@ impl VersionOrder {
                 };
                 Ok(Some(read(version)?.cmp_precedence(&read(other)?)))
             }
+            Self::Bosh => {
+                let read = |version: &str| {
+                    BoshVersion::read(version)
+                        .ok_or_else(|| not_a_version(version, "made of numbers"))
+                };
+                Ok(Some(read(version)?.cmp(&read(other)?)))
+            }
         }
     }
 }
@@ -182,4 +191,84 @@ fn leading_number(text: &str) -> Option<(u64, &str)> {
         .unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
     Some((digits.parse().ok()?, rest))
+}
+
+/// Numbers with what may stand around them; the order of the fields is that of the comparison.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct BoshVersion {
+    numbers: Vec<u64>,
+    stage: Stage,
+    /// What follows a plus sign: comes after the version without it.
+    post: Option<Vec<Part>>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// What follows a hyphen.
+    Before(Vec<Part>),
+    Released,
+}
+
+/// Numbers come before words, as in semantic versions.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Number(u64),
+    Word(String),
+}
+
+impl BoshVersion {
+    fn read(text: &str) -> Option<Self> {
+        let (rest, post) = match text.split_once('+') {
+            Some((rest, post)) => (rest, Some(parts(post))),
+            None => (text, None),
+        };
+        let (numbers, stage) = match rest.split_once('-') {
+            Some((numbers, pre)) => (numbers, Stage::Before(parts(pre))),
+            None => (rest, Stage::Released),
+        };
+        let numbers = numbers.split('.').map(|number| number.parse().ok());
+        let mut numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
+        // `7` and `7.0` are one version.
+        while numbers.len() > 1 && numbers.last() == Some(&0) {
+            numbers.pop();
+        }
+        Some(Self {
+            numbers,
+            stage,
+            post,
+        })
+    }
+}
+
+fn parts(text: &str) -> Vec<Part> {
+    let part = |part: &str| match part.parse() {
+        Ok(number) => Part::Number(number),
+        Err(_) => Part::Word(part.to_owned()),
+    };
+    text.split('.').map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BoshVersion;
+
+    #[test]
+    fn versions_of_bosh_releases_are_ordered_by_their_numbers() {
+        let ordered = [
+            "1",
+            "1.2-rc.1",
+            "1.2",
+            "1.2+dev.2",
+            "1.2+dev.10",
+            "1.2.1",
+            "1.9",
+            "1.10",
+            "2.0.0-1",
+            "2",
+        ];
+        let read = |text| BoshVersion::read(text).unwrap();
+        assert!(ordered.map(read).is_sorted_by(|low, high| low < high));
+        assert!(read("7") == read("7.0"));
+        assert!(BoshVersion::read("new").is_none());
+    }
 }

@@ -1,9 +1,8 @@
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FreeMap, Job};
+use crate::redaction::shows_only;
 
 /// Jobs that are put on VMs across instance groups.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,15 +26,8 @@ pub struct Addon {
     pub other: FreeMap,
 }
 
-/// Properties may hold secrets and are not shown.
-impl fmt::Debug for Addon {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Addon")
-            .field("name", &self.name)
-            .field("jobs", &self.jobs)
-            .finish_non_exhaustive()
-    }
-}
+// Properties may hold secrets and are not shown.
+shows_only!(Addon { name, jobs });
 
 /// Which VMs an addon is for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

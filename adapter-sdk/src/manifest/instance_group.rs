@@ -1,9 +1,8 @@
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FreeMap, Job, Update};
+use crate::redaction::shows_only;
 
 /// Instances that run the same jobs.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -65,15 +64,8 @@ pub struct InstanceGroup {
     pub other: FreeMap,
 }
 
-/// Properties may hold secrets and are not shown.
-impl fmt::Debug for InstanceGroup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InstanceGroup")
-            .field("name", &self.name)
-            .field("jobs", &self.jobs)
-            .finish_non_exhaustive()
-    }
-}
+// Properties may hold secrets and are not shown.
+shows_only!(InstanceGroup { name, jobs });
 
 impl InstanceGroup {
     /// A group of that name and size.

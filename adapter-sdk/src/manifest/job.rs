@@ -9,6 +9,7 @@ use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::FreeMap;
+use crate::redaction::shows_only;
 
 /// A job of a release, on the instances of a group.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -35,15 +36,8 @@ pub struct Job {
     pub other: FreeMap,
 }
 
-/// Properties may hold secrets and are not shown.
-impl fmt::Debug for Job {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job")
-            .field("name", &self.name)
-            .field("release", &self.release)
-            .finish_non_exhaustive()
-    }
-}
+// Properties may hold secrets and are not shown.
+shows_only!(Job { name, release });
 
 impl Job {
     /// That job of that release.
@@ -232,16 +226,12 @@ pub struct ConsumedLink {
     pub other: FreeMap,
 }
 
-/// Properties may hold secrets and are not shown.
-impl fmt::Debug for ConsumedLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConsumedLink")
-            .field("from", &self.from)
-            .field("deployment", &self.deployment)
-            .field("network", &self.network)
-            .finish_non_exhaustive()
-    }
-}
+// Properties may hold secrets and are not shown.
+shows_only!(ConsumedLink {
+    from,
+    deployment,
+    network
+});
 
 impl ConsumedLink {
     /// A link from the provider of that name.

@@ -30,12 +30,6 @@ pub enum MapInstanceGroupsError {
     /// The plan has no instance groups at all.
     #[error("no instance groups provided")]
     NoInstanceGroups,
-    /// The plan does not have groups that the service cannot do without.
-    #[error("the plan has no instance group {}", quoted(names))]
-    Missing {
-        /// Names of the groups.
-        names: Vec<String>,
-    },
     /// A job cannot be attributed to one release.
     #[error(transparent)]
     Job(#[from] JobReleaseError),
@@ -92,30 +86,6 @@ pub fn map_instance_groups(
         mapped.push(instance_group);
     }
     Ok(mapped)
-}
-
-/// The same, for groups that the plan must have, every one.
-pub fn map_needed_instance_groups(
-    groups: &[PlanInstanceGroup],
-    releases: &[ServiceRelease],
-    stemcell_alias: &str,
-    jobs: JobsByGroup<'_>,
-) -> Result<Vec<InstanceGroup>, MapInstanceGroupsError> {
-    let names: Vec<_> = jobs
-        .iter()
-        .filter(|(name, _)| groups.iter().all(|group| group.name != *name))
-        .map(|(name, _)| (*name).to_owned())
-        .collect();
-    if groups.is_empty() || names.is_empty() {
-        map_instance_groups(groups, releases, stemcell_alias, jobs)
-    } else {
-        Err(MapInstanceGroupsError::Missing { names })
-    }
-}
-
-fn quoted(names: &[String]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
 }
 
 impl From<&PlanInstanceGroup> for InstanceGroup {

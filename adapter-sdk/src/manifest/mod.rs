@@ -19,6 +19,29 @@
 //! | `builder` | from a call to a whole manifest |
 //! | `job_property` | one property of a job: where it stands, to be written and found again |
 
+/// Reads and writes words of the Director, known or not.
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal),+ }) => {
+        impl From<String> for $type {
+            fn from(word: String) -> Self {
+                match word.as_str() {
+                    $($word => Self::$variant,)+
+                    _ => Self::Unknown(word),
+                }
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(word: $type) -> Self {
+                match word {
+                    $($type::$variant => $word.to_owned(),)+
+                    $type::Unknown(word) => word,
+                }
+            }
+        }
+    };
+}
+
 mod addon;
 mod builder;
 mod instance_group;
@@ -28,13 +51,12 @@ mod mapping;
 mod update;
 mod variable;
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::protocol::{self, ServiceRelease};
+use crate::redaction::shows_only;
 
 pub use self::addon::{Addon, PlacementRule, PlacementStemcell};
 pub use self::builder::{JobBuilder, ManifestBuilder, ManifestBuilderError, StemcellChoice};
@@ -45,8 +67,7 @@ pub use self::job::{
 pub(crate) use self::job_property::decoded;
 pub use self::job_property::{JobProperty, JobPropertyError, SetPropertyError};
 pub use self::mapping::{
-    JobReleaseError, JobsByGroup, MapInstanceGroupsError, find_release_for_job,
-    map_instance_groups, map_needed_instance_groups,
+    JobReleaseError, JobsByGroup, MapInstanceGroupsError, find_release_for_job, map_instance_groups,
 };
 pub use self::update::{InitialDeployAzUpdateStrategy, Update, VmStrategy};
 pub use self::variable::{UpdateMode, Variable, VariableConsumes, VariableLink, VariableUpdate};
@@ -91,15 +112,11 @@ pub struct Manifest {
     pub other: FreeMap,
 }
 
-/// Properties may hold secrets and are not shown.
-impl fmt::Debug for Manifest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Manifest")
-            .field("name", &self.name)
-            .field("instance_groups", &self.instance_groups)
-            .finish_non_exhaustive()
-    }
-}
+// Properties may hold secrets and are not shown.
+shows_only!(Manifest {
+    name,
+    instance_groups
+});
 
 impl Manifest {
     /// The instance group of that name.

@@ -66,25 +66,7 @@ pub enum VmStrategy {
     Unknown(String),
 }
 
-impl From<String> for VmStrategy {
-    fn from(word: String) -> Self {
-        match word.as_str() {
-            "delete-create" => Self::DeleteCreate,
-            "create-swap-delete" => Self::CreateSwapDelete,
-            _ => Self::Unknown(word),
-        }
-    }
-}
-
-impl From<VmStrategy> for String {
-    fn from(strategy: VmStrategy) -> Self {
-        match strategy {
-            VmStrategy::DeleteCreate => "delete-create".to_owned(),
-            VmStrategy::CreateSwapDelete => "create-swap-delete".to_owned(),
-            VmStrategy::Unknown(word) => word,
-        }
-    }
-}
+words!(VmStrategy { DeleteCreate = "delete-create", CreateSwapDelete = "create-swap-delete" });
 
 /// How availability zones take part in the first deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,22 +81,4 @@ pub enum InitialDeployAzUpdateStrategy {
     Unknown(String),
 }
 
-impl From<String> for InitialDeployAzUpdateStrategy {
-    fn from(word: String) -> Self {
-        match word.as_str() {
-            "serial" => Self::Serial,
-            "parallel" => Self::Parallel,
-            _ => Self::Unknown(word),
-        }
-    }
-}
-
-impl From<InitialDeployAzUpdateStrategy> for String {
-    fn from(strategy: InitialDeployAzUpdateStrategy) -> Self {
-        match strategy {
-            InitialDeployAzUpdateStrategy::Serial => "serial".to_owned(),
-            InitialDeployAzUpdateStrategy::Parallel => "parallel".to_owned(),
-            InitialDeployAzUpdateStrategy::Unknown(word) => word,
-        }
-    }
-}
+words!(InitialDeployAzUpdateStrategy { Serial = "serial", Parallel = "parallel" });

@@ -54,27 +54,7 @@ pub enum UpdateMode {
     Unknown(String),
 }
 
-impl From<String> for UpdateMode {
-    fn from(word: String) -> Self {
-        match word.as_str() {
-            "no-overwrite" => Self::NoOverwrite,
-            "overwrite" => Self::Overwrite,
-            "converge" => Self::Converge,
-            _ => Self::Unknown(word),
-        }
-    }
-}
-
-impl From<UpdateMode> for String {
-    fn from(mode: UpdateMode) -> Self {
-        match mode {
-            UpdateMode::NoOverwrite => "no-overwrite".to_owned(),
-            UpdateMode::Overwrite => "overwrite".to_owned(),
-            UpdateMode::Converge => "converge".to_owned(),
-            UpdateMode::Unknown(word) => word,
-        }
-    }
-}
+words!(UpdateMode { NoOverwrite = "no-overwrite", Overwrite = "overwrite", Converge = "converge" });
 
 /// Links that a certificate takes its names from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

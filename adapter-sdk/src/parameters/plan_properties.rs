@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::decoding::{NotDecoded, decoded};
-use super::draft4_schema::UnusableSchema;
 use super::faults::{Faults, Subject};
 use crate::protocol::Plan;
 
@@ -17,12 +16,7 @@ impl Plan {
     pub fn properties_as<T: DeserializeOwned + JsonSchema>(
         &self,
     ) -> Result<T, PlanPropertiesError> {
-        decoded(Value::Object(self.properties.clone())).map_err(|error| {
-            PlanPropertiesError(match error {
-                NotDecoded::Faults(faults) => Fault::InProperties(faults),
-                NotDecoded::UnusableSchema(fault) => Fault::OfTheAuthor(fault),
-            })
-        })
+        decoded(Value::Object(self.properties.clone())).map_err(PlanPropertiesError)
     }
 }
 
@@ -32,13 +26,7 @@ impl Plan {
 /// With `?` it becomes an [`AdapterError`](crate::AdapterError) for the operator; users cannot mend
 /// a plan and are told nothing of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanPropertiesError(Fault);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Fault {
-    InProperties(Faults),
-    OfTheAuthor(UnusableSchema),
-}
+pub struct PlanPropertiesError(NotDecoded);
 
 impl PlanPropertiesError {
     /// A property that the author's own check refuses. `expected` goes on after "must be".
@@ -49,24 +37,21 @@ impl PlanPropertiesError {
 
 impl From<Faults> for PlanPropertiesError {
     fn from(faults: Faults) -> Self {
-        Self(Fault::InProperties(faults))
+        Self(NotDecoded::Faults(faults))
     }
 }
 
 impl fmt::Display for PlanPropertiesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Fault::InProperties(faults) => faults.tell(Subject::PlanProperty, f),
-            Fault::OfTheAuthor(fault) => fault.fmt(f),
-        }
+        self.0.tell(Subject::PlanProperty, f)
     }
 }
 
 impl Error for PlanPropertiesError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Fault::InProperties(_) => None,
-            Fault::OfTheAuthor(fault) => fault.source(),
+            NotDecoded::Faults(_) => None,
+            NotDecoded::UnusableSchema(fault) => fault.source(),
         }
     }
 }

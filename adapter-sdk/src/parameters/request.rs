@@ -5,7 +5,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::decoding::{NotDecoded, decoded};
-use super::draft4_schema::UnusableSchema;
 use super::faults::{Faults, Subject};
 use crate::AdapterError;
 use crate::protocol::RequestParameters;
@@ -22,14 +21,9 @@ impl RequestParameters {
         let chosen = match self.fields().get("parameters") {
             None | Some(Value::Null) => Value::Object(Map::new()),
             Some(object @ Value::Object(_)) => object.clone(),
-            Some(_) => return Err(ParametersError(Fault::NotAnObject)),
+            Some(_) => return Err(ParametersError::must_be("", "a JSON object")),
         };
-        decoded(chosen).map_err(|error| {
-            ParametersError(match error {
-                NotDecoded::Faults(faults) => Fault::InParameters(faults),
-                NotDecoded::UnusableSchema(fault) => Fault::OfTheAuthor(fault),
-            })
-        })
+        decoded(chosen).map_err(ParametersError)
     }
 }
 
@@ -39,14 +33,7 @@ impl RequestParameters {
 /// It turns into an [`AdapterError`] for that user with `?`, which is why this type is not an
 /// [`Error`](std::error::Error) itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParametersError(Fault);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Fault {
-    NotAnObject,
-    InParameters(Faults),
-    OfTheAuthor(UnusableSchema),
-}
+pub struct ParametersError(NotDecoded);
 
 impl ParametersError {
     /// A parameter that the author's own check refuses. `expected` goes on after "must be", such as
@@ -58,8 +45,8 @@ impl ParametersError {
     /// The parameters that there are none of, sorted, such as `limits.memroy`.
     pub fn unsupported(&self) -> impl Iterator<Item = &str> {
         match &self.0 {
-            Fault::InParameters(faults) => Some(faults.unsupported()),
-            Fault::NotAnObject | Fault::OfTheAuthor(_) => None,
+            NotDecoded::Faults(faults) => Some(faults.unsupported()),
+            NotDecoded::UnusableSchema(_) => None,
         }
         .into_iter()
         .flatten()
@@ -68,25 +55,21 @@ impl ParametersError {
 
 impl From<Faults> for ParametersError {
     fn from(faults: Faults) -> Self {
-        Self(Fault::InParameters(faults))
+        Self(NotDecoded::Faults(faults))
     }
 }
 
 impl fmt::Display for ParametersError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Fault::NotAnObject => f.write_str("the parameters must be a JSON object"),
-            Fault::InParameters(faults) => faults.tell(Subject::Parameter, f),
-            Fault::OfTheAuthor(fault) => fault.fmt(f),
-        }
+        self.0.tell(Subject::Parameter, f)
     }
 }
 
 impl From<ParametersError> for AdapterError {
     fn from(error: ParametersError) -> Self {
         match error.0 {
-            Fault::OfTheAuthor(fault) => Self::for_operator(fault),
-            Fault::NotAnObject | Fault::InParameters(_) => Self::for_user(error.to_string()),
+            NotDecoded::UnusableSchema(fault) => Self::for_operator(fault),
+            NotDecoded::Faults(_) => Self::for_user(error.to_string()),
         }
     }
 }

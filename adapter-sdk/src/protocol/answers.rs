@@ -1,14 +1,13 @@
-use std::collections::BTreeMap;
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 use super::absence::{empty_as_none, null_as_default};
 use super::{BindingMetadata, Endpoint, ManifestText, VolumeMount};
 use crate::manifest::Manifest;
+use crate::redaction::shows_only;
 use crate::schemas::texts;
 use crate::yaml;
 
@@ -53,11 +52,7 @@ impl GeneratedManifest {
     }
 }
 
-impl fmt::Debug for GeneratedManifest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GeneratedManifest").finish_non_exhaustive()
-    }
-}
+shows_only!(GeneratedManifest {});
 
 /// Answer to `create-binding`.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -112,11 +107,7 @@ impl Binding {
     }
 }
 
-impl fmt::Debug for Binding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Binding").finish_non_exhaustive()
-    }
-}
+shows_only!(Binding {});
 
 /// Answer to `dashboard-url`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

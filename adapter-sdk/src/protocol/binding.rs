@@ -2,7 +2,6 @@
 //! On the wire each part is handed on as it is; the Go broker drops volume mounts, endpoints and
 //! metadata.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
@@ -13,6 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::Binding;
+use crate::redaction::shows_only;
 
 impl Binding {
     /// The answer to a backup agent: the address of the service's, and nothing else.
@@ -116,16 +116,12 @@ impl VolumeMount {
     }
 }
 
-/// Settings for the driver may hold secrets and are not shown.
-impl fmt::Debug for VolumeMount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VolumeMount")
-            .field("driver", &self.driver)
-            .field("container_dir", &self.container_dir)
-            .field("mode", &self.mode)
-            .finish_non_exhaustive()
-    }
-}
+// Settings for the driver may hold secrets and are not shown.
+shows_only!(VolumeMount {
+    driver,
+    container_dir,
+    mode
+});
 
 /// Whether a volume may be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -158,13 +154,7 @@ pub struct SharedDevice {
     pub mount_config: Option<Map<String, Value>>,
 }
 
-impl fmt::Debug for SharedDevice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedDevice")
-            .field("volume_id", &self.volume_id)
-            .finish_non_exhaustive()
-    }
-}
+shows_only!(SharedDevice { volume_id });
 
 /// An address that the application has to reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -11,6 +9,7 @@ use super::{
     GeneratePlanSchemas, Subcommand,
 };
 use crate::json;
+use crate::redaction::shows_only;
 
 /// The document on an adapter's stdin (`spec/contracts/adapter-protocol.md`, "stdin form").
 ///
@@ -112,8 +111,4 @@ impl AdapterInput {
     }
 }
 
-impl fmt::Debug for AdapterInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdapterInput").finish_non_exhaustive()
-    }
-}
+shows_only!(AdapterInput {});

@@ -4,6 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::{RequestParameters, UnknownKeys};
@@ -31,29 +34,22 @@ impl RequestParameters {
 
     /// The version of the plan that the platform asks for.
     pub fn maintenance_info(&self) -> Option<MaintenanceInfo> {
-        MaintenanceInfo::of(self.fields())
+        part(self.fields().get("maintenance_info")?.clone())
     }
 
     /// What an update starts from.
     pub fn previous_values(&self) -> Option<PreviousValues> {
-        let fields = self.fields().get("previous_values")?.as_object()?;
-        Some(PreviousValues {
-            service_id: owned(fields, "service_id"),
-            plan_id: owned(fields, "plan_id"),
-            organization_id: owned(fields, "organization_id"),
-            space_id: owned(fields, "space_id"),
-            maintenance_info: MaintenanceInfo::of(fields),
-        })
+        part(self.fields().get("previous_values")?.clone())
     }
 
     /// Who asks, and where: the context of the request.
     pub fn platform_context(&self) -> PlatformContext {
-        PlatformContext::of(self.context())
+        part(self.context().into()).unwrap_or_default()
     }
 
     /// What a binding is for: the bind resource of the request.
     pub fn bind_target(&self) -> BindTarget {
-        BindTarget::of(self.bind_resource())
+        part(self.bind_resource().into()).unwrap_or_default()
     }
 
     fn context_text(&self, key: &str) -> Option<&str> {
@@ -63,153 +59,161 @@ impl RequestParameters {
 
 /// Where a request comes from. On Cloud Foundry all names and GUIDs are there; other platforms say
 /// what they have in `other`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(
+    rename = "Context",
+    description = "Where a request comes from. Cloud Foundry gives GUIDs, names and annotations of organisation, space and \
+                   instance."
+)]
 #[non_exhaustive]
 pub struct PlatformContext {
     /// Name of the platform, such as `cloudfoundry` or `kubernetes`.
+    #[serde(deserialize_with = "text_or_none")]
     pub platform: Option<String>,
     /// GUID of the organisation.
+    #[serde(deserialize_with = "text_or_none")]
+    #[schemars(skip)]
     pub organization_guid: Option<String>,
     /// Name of the organisation.
+    #[serde(deserialize_with = "text_or_none")]
+    #[schemars(skip)]
     pub organization_name: Option<String>,
     /// Annotations of the organisation.
+    #[serde(deserialize_with = "part_or_default")]
+    #[schemars(skip)]
     pub organization_annotations: Map<String, Value>,
     /// GUID of the space.
+    #[serde(deserialize_with = "text_or_none")]
+    #[schemars(skip)]
     pub space_guid: Option<String>,
     /// Name of the space.
+    #[serde(deserialize_with = "text_or_none")]
+    #[schemars(skip)]
     pub space_name: Option<String>,
     /// Annotations of the space.
+    #[serde(deserialize_with = "part_or_default")]
+    #[schemars(skip)]
     pub space_annotations: Map<String, Value>,
     /// GUID of the service instance.
+    #[serde(deserialize_with = "text_or_none")]
+    #[schemars(skip)]
     pub instance_guid: Option<String>,
     /// Name of the service instance, as its user chose it.
+    #[serde(deserialize_with = "text_or_none")]
+    #[schemars(skip)]
     pub instance_name: Option<String>,
     /// Annotations of the service instance.
+    #[serde(deserialize_with = "part_or_default")]
+    #[schemars(skip)]
     pub instance_annotations: Map<String, Value>,
     /// Everything else.
+    #[serde(flatten)]
+    #[schemars(skip)]
     pub other: UnknownKeys,
-}
-
-impl PlatformContext {
-    fn of(mut context: Map<String, Value>) -> Self {
-        let mut take = |key| match context.shift_remove(key) {
-            Some(Value::String(text)) if !text.is_empty() => Some(text),
-            _ => None,
-        };
-        let platform = take("platform");
-        let organization_guid = take("organization_guid");
-        let organization_name = take("organization_name");
-        let space_guid = take("space_guid");
-        let space_name = take("space_name");
-        let instance_guid = take("instance_guid");
-        let instance_name = take("instance_name");
-        let mut take = |key| match context.shift_remove(key) {
-            Some(Value::Object(annotations)) => annotations,
-            _ => Map::new(),
-        };
-        Self {
-            platform,
-            organization_guid,
-            organization_name,
-            organization_annotations: take("organization_annotations"),
-            space_guid,
-            space_name,
-            space_annotations: take("space_annotations"),
-            instance_guid,
-            instance_name,
-            instance_annotations: take("instance_annotations"),
-            other: context.into(),
-        }
-    }
 }
 
 /// What a binding is for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "BindResource")]
 #[non_exhaustive]
 pub struct BindTarget {
     /// The application to bind.
+    #[serde(deserialize_with = "text_or_none")]
     pub app_guid: Option<String>,
     /// The space of the application.
+    #[serde(deserialize_with = "text_or_none")]
     pub space_guid: Option<String>,
     /// The route to bind.
+    #[serde(deserialize_with = "text_or_none")]
     pub route: Option<String>,
     /// The client to which the platform's CredHub gives the credentials.
+    #[serde(deserialize_with = "text_or_none")]
     pub credential_client_id: Option<String>,
-    /// Whether a backup agent asks: it is answered with its address only
+    /// Whether a backup agent asks: it is answered with `backup_agent_url` only
     /// ([`Binding::backup_agent`](super::Binding::backup_agent)).
+    #[serde(rename = "backup_agent", deserialize_with = "part_or_default")]
+    #[schemars(
+        with = "Option<bool>",
+        description = "Whether a backup agent asks: it is answered with `backup_agent_url` only."
+    )]
     pub is_backup_agent: bool,
     /// Everything else.
+    #[serde(flatten)]
+    #[schemars(skip)]
     pub other: UnknownKeys,
 }
 
-impl BindTarget {
-    fn of(mut resource: Map<String, Value>) -> Self {
-        let is_backup_agent = resource.shift_remove("backup_agent") == Some(Value::Bool(true));
-        let mut take = |key| match resource.shift_remove(key) {
-            Some(Value::String(text)) if !text.is_empty() => Some(text),
-            _ => None,
-        };
-        Self {
-            app_guid: take("app_guid"),
-            space_guid: take("space_guid"),
-            route: take("route"),
-            credential_client_id: take("credential_client_id"),
-            is_backup_agent,
-            other: resource.into(),
-        }
-    }
-}
-
 /// What an update starts from.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct PreviousValues {
     /// The catalog id of the service offering.
+    #[serde(deserialize_with = "text_or_none")]
     pub service_id: Option<String>,
     /// The catalog id of the plan before.
+    #[serde(deserialize_with = "text_or_none")]
     pub plan_id: Option<String>,
     /// The organisation.
+    #[serde(deserialize_with = "text_or_none")]
     pub organization_id: Option<String>,
     /// The space.
+    #[serde(deserialize_with = "text_or_none")]
     pub space_id: Option<String>,
     /// The version of the plan before.
+    #[serde(deserialize_with = "part_or_default")]
     pub maintenance_info: Option<MaintenanceInfo>,
 }
 
 /// The version of what a plan deploys.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct MaintenanceInfo {
     /// A semantic version.
+    #[serde(deserialize_with = "text_or_none")]
     pub version: Option<String>,
     /// What a platform user reads about it.
+    #[serde(deserialize_with = "text_or_none")]
     pub description: Option<String>,
     /// Values of which a change calls for an upgrade.
+    #[serde(deserialize_with = "texts")]
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub public: BTreeMap<String, String>,
     /// A hash of those that nobody sees.
+    #[serde(deserialize_with = "text_or_none")]
     pub private: Option<String>,
 }
 
-impl MaintenanceInfo {
-    fn of(fields: &Map<String, Value>) -> Option<Self> {
-        let info = fields.get("maintenance_info")?.as_object()?;
-        let public = info.get("public").and_then(Value::as_object);
-        let public = public.into_iter().flatten();
-        Some(Self {
-            version: owned(info, "version"),
-            description: owned(info, "description"),
-            public: public
-                .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
-                .collect(),
-            private: owned(info, "private"),
-        })
-    }
+/// The part of a request that a value is, if it is one.
+fn part<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}
+
+fn part_or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    Value::deserialize(deserializer).map(|value| part(value).unwrap_or_default())
+}
+
+fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text: Option<String> = part_or_default(deserializer)?;
+    Ok(text.filter(|text| !text.is_empty()))
+}
+
+/// The members of a map that are texts.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let members: Map<String, Value> = part_or_default(deserializer)?;
+    let texts = members
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, part(value)?)));
+    Ok(texts.collect())
 }
 
 fn text<'f>(fields: &'f Map<String, Value>, key: &str) -> Option<&'f str> {
     fields.get(key)?.as_str().filter(|text| !text.is_empty())
-}
-
-fn owned(fields: &Map<String, Value>, key: &str) -> Option<String> {
-    text(fields, key).map(str::to_owned)
 }

@@ -1,11 +1,10 @@
-use std::fmt;
-
 use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::UnknownKeys;
+use crate::redaction::shows_only;
 
 /// The UAA client of a service instance; lists are comma-separated
 /// (`spec/contracts/adapter-protocol.md`, "UAA client, VMs, DNS addresses").
@@ -85,15 +84,8 @@ impl UaaClient {
     }
 }
 
-/// Shows neither the secret nor what is not known.
-impl fmt::Debug for UaaClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UaaClient")
-            .field("client_id", &self.client_id)
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+// Shows neither the secret nor what is not known.
+shows_only!(UaaClient { client_id, name });
 
 /// The broker writes the secret for the adapter, which cannot do without it.
 fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {

@@ -58,7 +58,8 @@ fn is_nothing(default: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.values().all(is_nothing),
-        Value::Bool(_) | Value::Number(_) => false,
+        Value::Bool(default) => !default,
+        Value::Number(_) => false,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use odb_adapter_sdk::manifest::{
     Addon, ConsumedLink, CustomProviderDefinition, Features, FreeMap, Job, JobBuilder, JobProperty,
-    Manifest, ManifestBuilder, ManifestBuilderError, MapInstanceGroupsError, ProvidedLink,
-    StemcellChoice, Update, Variable, map_needed_instance_groups,
+    Manifest, ManifestBuilder, ManifestBuilderError, ProvidedLink, StemcellChoice, Update,
+    Variable,
 };
 use odb_adapter_sdk::protocol::{MaxInFlight, PlanUpdate, Stemcell};
 use odb_adapter_sdk::yaml;
@@ -232,22 +232,6 @@ fn several_stemcells_are_told_apart_by_their_aliases() {
         built("solaris").unwrap_err().to_string(),
         "instance group `backup` is on stemcell `solaris`, which the manifest does not have"
     );
-}
-
-#[test]
-fn groups_mapped_one_by_one_can_be_demanded() {
-    let call = create();
-    let releases = &call.service_deployment.releases;
-    let jobs: &[(&str, &[&str])] = &[("server", &["server"]), ("zoo", &["backup"])];
-    assert_eq!(
-        map_needed_instance_groups(&call.plan.instance_groups, releases, "default", jobs),
-        Err(MapInstanceGroupsError::Missing {
-            names: vec!["zoo".to_owned()]
-        })
-    );
-    let mapped =
-        map_needed_instance_groups(&call.plan.instance_groups, releases, "default", &jobs[..1]);
-    assert_eq!(mapped.unwrap().len(), 1);
 }
 
 proptest! {

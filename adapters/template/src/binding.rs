@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::folder::{BINDING, Folder, UNBINDING};
 use crate::near::NearNames;
 use crate::template::SecretFacts;
-use crate::{context, failure, needs, references, values};
+use crate::{context, needs, references, values};
 
 /// What a binding may have (`spec/contracts/adapter-protocol.md`, "stdout").
 const MEMBERS: [&str; 7] = [
@@ -34,14 +34,13 @@ pub(crate) enum BindingError {
 }
 
 pub(crate) fn create(folder: &Folder, call: &CreateBinding) -> Result<Binding, AdapterError> {
-    let user_message = folder.description.user_message.as_deref();
     needs::parameters(&folder.schemas.bind, call.request_parameters.fields())?;
     references::refuse(folder, &call.request_parameters)?;
     let context = prepared(folder, call)?;
     let document = folder
         .engine
         .json(BINDING, &context)
-        .map_err(|error| failure::of_template(error, user_message))?;
+        .map_err(|error| folder.failed(error))?;
     let Some(Value::Object(members)) = document else {
         return Err(BindingError::NotAnObject.into());
     };
@@ -64,12 +63,11 @@ pub(crate) fn delete(folder: &Folder, call: &DeleteBinding) -> Result<(), Adapte
     if !folder.engine.has(UNBINDING) {
         return Ok(());
     }
-    let user_message = folder.description.user_message.as_deref();
     let context = prepared(folder, call)?;
     let rendered = folder
         .engine
         .value(UNBINDING, &context)
-        .map_err(|error| failure::of_template(error, user_message))?;
+        .map_err(|error| folder.failed(error))?;
     match rendered {
         Some(Value::String(text)) if text.trim().is_empty() => Ok(()),
         _ => Err(BindingError::Unbinding.into()),

@@ -4,8 +4,8 @@ use odb_adapter_sdk::protocol::{DashboardUrl, GenerateDashboardUrl};
 use odb_adapter_sdk::{AdapterError, yaml};
 use serde_json::Value;
 
+use crate::context;
 use crate::folder::{DASHBOARD, Folder};
-use crate::{context, failure};
 
 /// Why a rendered text is no address.
 #[derive(Debug, thiserror::Error)]
@@ -16,14 +16,13 @@ pub(crate) fn url(
     folder: &Folder,
     call: &GenerateDashboardUrl,
 ) -> Result<DashboardUrl, AdapterError> {
-    let user_message = folder.description.user_message.as_deref();
     let manifest: Value = yaml::from_str(call.manifest.as_str())?;
     folder.engine.session.facts().manifest = Some(manifest.clone());
     let context = context::of_dashboard(call, &manifest, &folder.settings);
     let address = folder
         .engine
         .address(DASHBOARD, &context)
-        .map_err(|error| failure::of_template(error, user_message))?;
+        .map_err(|error| folder.failed(error))?;
     let is_an_address = ["http://", "https://"]
         .iter()
         .any(|scheme| address.starts_with(scheme));

@@ -1,5 +1,6 @@
 use odb_adapter_sdk::AdapterError;
 
+use crate::folder::Folder;
 use crate::template::{RenderError, Stop};
 
 /// What is wrong with plan, releases or stemcells: nothing that the platform user can mend, but the
@@ -16,29 +17,31 @@ impl DoesNotFit {
             message: message.into(),
         }
     }
-
-    /// The error, with the folder's sentence for the user.
-    pub(crate) fn into_error(self, user_message: Option<&str>) -> AdapterError {
-        with_user_message(self.message, user_message)
-    }
 }
 
-/// The error that a template's failure is.
-pub(crate) fn of_template(error: RenderError, user_message: Option<&str>) -> AdapterError {
-    match error {
-        RenderError::Stopped(stop) => match stop {
-            Stop::Refused { message } => AdapterError::for_user(message),
-            Stop::Misconfigured { message, for_user } => {
-                with_user_message(message, for_user.as_deref())
-            }
-            Stop::WrongCall { message } => AdapterError::for_operator(message),
-            Stop::DoesNotFit { message } => with_user_message(message, user_message),
-            Stop::AppGuidRequired => AdapterError::app_guid_required(),
-            Stop::BindingExists => AdapterError::binding_exists(),
-            Stop::BindingNotFound => AdapterError::binding_not_found(),
-            Stop::Fault(fault) => AdapterError::for_operator(fault),
-        },
-        error => AdapterError::for_operator(error),
+impl Folder {
+    /// The error that a template's failure is.
+    pub(crate) fn failed(&self, error: RenderError) -> AdapterError {
+        match error {
+            RenderError::Stopped(stop) => match stop {
+                Stop::Refused { message } => AdapterError::for_user(message),
+                Stop::Misconfigured { message, for_user } => {
+                    with_user_message(message, for_user.as_deref())
+                }
+                Stop::WrongCall { message } => AdapterError::for_operator(message),
+                Stop::DoesNotFit { message } => self.unfit(DoesNotFit::new(message)),
+                Stop::AppGuidRequired => AdapterError::app_guid_required(),
+                Stop::BindingExists => AdapterError::binding_exists(),
+                Stop::BindingNotFound => AdapterError::binding_not_found(),
+                Stop::Fault(fault) => AdapterError::for_operator(fault),
+            },
+            error => AdapterError::for_operator(error),
+        }
+    }
+
+    /// The same for what does not fit, with the folder's sentence for the user.
+    pub(crate) fn unfit(&self, fault: DoesNotFit) -> AdapterError {
+        with_user_message(fault.message, self.description.user_message.as_deref())
     }
 }
 

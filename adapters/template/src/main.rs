@@ -10,7 +10,7 @@
 //! | `manifest`, `manifest_check`, `needs`, `values`, `secrets` | making a manifest |
 //! | `references` | what users may not bring |
 //! | `binding`, `dashboard` | what is asked of a deployed instance |
-//! | `path`, `version`, `near` | places in manifests, versions of releases, spellings |
+//! | `path`, `near` | places in manifests, spellings |
 
 mod adapter;
 mod binding;
@@ -27,7 +27,6 @@ mod references;
 mod secrets;
 mod template;
 mod values;
-mod version;
 
 use std::error::Error;
 use std::io::Write;

@@ -12,7 +12,7 @@ use crate::folder::{Folder, MANIFEST, Storage, item};
 use crate::manifest_check::{self, Made};
 use crate::secrets::{self, Before};
 use crate::template::SecretFacts;
-use crate::{context, failure, needs, references, values};
+use crate::{context, needs, references, values};
 
 /// Why a rendered manifest is none. No message holds a value.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,6 @@ pub(crate) fn generate(
     folder: &Folder,
     call: &GenerateManifest,
 ) -> Result<GeneratedManifest, AdapterError> {
-    let user_message = folder.description.user_message.as_deref();
     needs::plan_properties(folder, &call.plan.properties)?;
     let schema = if call.previous_manifest.is_some() {
         &folder.schemas.update
@@ -42,7 +41,7 @@ pub(crate) fn generate(
         &call.service_deployment,
         previous.as_ref().map(|previous| &previous.manifest),
     )
-    .map_err(|error| error.into_error(user_message))?;
+    .map_err(|error| folder.unfit(error))?;
 
     let previous_document = previous.as_ref().map(|previous| &previous.document);
     let omit = folder.engine.session.omit();
@@ -67,7 +66,7 @@ pub(crate) fn generate(
     let document = folder
         .engine
         .yaml(MANIFEST, &context)
-        .map_err(|error| failure::of_template(error, user_message))?
+        .map_err(|error| folder.failed(error))?
         .ok_or(NotAManifest::Nothing)?;
     let manifest: Manifest = serde_json::from_value(document.clone())
         .map_err(|error| NotAManifest::Shape(error.into()))?;
@@ -134,7 +133,6 @@ fn configs(
     folder: &Folder,
     context: &Map<String, Value>,
 ) -> Result<Option<BTreeMap<String, String>>, AdapterError> {
-    let user_message = folder.description.user_message.as_deref();
     let mut configs = BTreeMap::new();
     let mut is_answered = false;
     for (kind, template) in folder.configs() {
@@ -142,7 +140,7 @@ fn configs(
         let rendered = folder
             .engine
             .yaml(template, context)
-            .map_err(|error| failure::of_template(error, user_message))?;
+            .map_err(|error| folder.failed(error))?;
         let text = match rendered {
             None | Some(Value::Null) => continue,
             // A config that somebody brings as a whole stays as it is.
@@ -159,14 +157,13 @@ fn labels(
     folder: &Folder,
     context: &Map<String, Value>,
 ) -> Result<Map<String, Value>, AdapterError> {
-    let user_message = folder.description.user_message.as_deref();
     let mut labels = Map::new();
     for (name, label) in &folder.description.labels {
         let value = match label {
             Value::String(_) => folder
                 .engine
                 .value(&item(&format!("labels.{name}")), context)
-                .map_err(|error| failure::of_template(error, user_message))?,
+                .map_err(|error| folder.failed(error))?,
             other => Some(other.clone()),
         };
         labels.extend(value.map(|value| (name.clone(), value)));

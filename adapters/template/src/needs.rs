@@ -5,12 +5,14 @@ use odb_adapter_sdk::manifest::{JobReleaseError, Manifest, find_release_for_job}
 use odb_adapter_sdk::protocol::{
     GenerateManifest, PlanInstanceGroup, ServiceDeployment, ServiceRelease, Stemcell,
 };
+use odb_adapter_sdk::release_version::{
+    ReleaseVersionError, VersionOrder, check_minimum, check_no_downgrade,
+};
 use serde_json::{Map, Value};
 
-use crate::failure::{self, DoesNotFit};
+use crate::failure::DoesNotFit;
 use crate::folder::{Folder, ReleaseNeed, Schema, item};
 use crate::near::NearNames;
-use crate::version::Version;
 
 /// Checks what the operator has set in the plan. Its faults are for the operator alone.
 pub(crate) fn plan_properties(
@@ -64,17 +66,16 @@ pub(crate) fn instance_groups(
     call: &GenerateManifest,
     context: &Map<String, Value>,
 ) -> Result<(), AdapterError> {
-    let user_message = folder.description.user_message.as_deref();
     for number in 0..folder.description.plan.instance_groups.len() {
         let key = item(&format!("plan.instance_groups[{number}]"));
         let name = folder
             .engine
             .value(&key, context)
-            .map_err(|error| failure::of_template(error, user_message))?;
+            .map_err(|error| folder.failed(error))?;
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
         if call.plan.instance_group(name).is_none() {
             let message = no_instance_group(name, &call.plan.instance_groups);
-            return Err(DoesNotFit::new(message).into_error(user_message));
+            return Err(folder.unfit(DoesNotFit::new(message)));
         }
     }
     Ok(())
@@ -107,42 +108,30 @@ fn release(
     deployment: &ServiceDeployment,
     previous_manifest: Option<&Manifest>,
 ) -> Result<(), DoesNotFit> {
-    let release = find_release_for_job(&need.job, &deployment.releases)
-        .map_err(|error| DoesNotFit::new(no_release(&error, &deployment.releases)))?;
-    let name = &release.name;
-    let read = |version: &str| {
-        Version::read(version).ok_or_else(|| {
-            DoesNotFit::new(format!(
-                "release `{name}` has version `{version}`, which is not made of numbers"
-            ))
+    let releases = &deployment.releases;
+    let does_not_fit = |error| {
+        DoesNotFit::new(match error {
+            ReleaseVersionError::NoRelease(error) => no_release(&error, releases),
+            ReleaseVersionError::TooOld {
+                release,
+                version,
+                minimum,
+            } => format!(
+                "release `{release}` has version `{version}`, at least `{minimum}` is needed"
+            ),
+            error => error.to_string(),
         })
     };
-    if let Some(minimum) = &need.minimum_version
-        && read(&release.version)?.is_lower_than(&read(minimum)?)
-    {
-        return Err(DoesNotFit::new(format!(
-            "release `{name}` has version `{}`, at least `{minimum}` is needed",
-            release.version
-        )));
+    match &need.minimum_version {
+        Some(minimum) => check_minimum(&need.job, releases, minimum, VersionOrder::Bosh),
+        None => find_release_for_job(&need.job, releases)
+            .map(drop)
+            .map_err(ReleaseVersionError::NoRelease),
     }
-    let Some(manifest) = previous_manifest.filter(|_| need.no_downgrade) else {
-        return Ok(());
-    };
-    let deployed = manifest
-        .releases
-        .iter()
-        .find(|deployed| deployed.name == *name)
-        .ok_or_else(|| {
-            DoesNotFit::new(format!(
-                "release `{name}` is not the one the instance was deployed with"
-            ))
-        })?;
-    let previous = &deployed.version;
-    if read(&release.version)?.is_lower_than(&read(previous)?) {
-        return Err(DoesNotFit::new(format!(
-            "release `{name}` has version `{}`, which is lower than `{previous}`",
-            release.version
-        )));
+    .map_err(does_not_fit)?;
+    match previous_manifest.filter(|_| need.no_downgrade) {
+        Some(previous) => check_no_downgrade(&need.job, releases, previous, VersionOrder::Bosh),
+        None => Ok(()),
     }
-    Ok(())
+    .map_err(does_not_fit)
 }

@@ -8,10 +8,10 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::protocol::Secrets;
 use odb_adapter_sdk::secrets::SecretReference;
+use rand::distr::{Alphanumeric, SampleString as _};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::failure;
 use crate::folder::{Encoding, Folder, Generation, SecretDescription, Storage, item};
 use crate::path::ManifestPath;
 use crate::template::{holds_reference, kind, scalar_text};
@@ -87,7 +87,6 @@ impl Wishes {
         secret: &SecretDescription,
         context: &Map<String, Value>,
     ) -> Result<Option<Self>, AdapterError> {
-        let user_message = folder.description.user_message.as_deref();
         let value_of = |member: &str, expression: &Option<String>| {
             if expression.is_none() {
                 return Ok(None);
@@ -96,7 +95,7 @@ impl Wishes {
             let value = folder
                 .engine
                 .value(&key, context)
-                .map_err(|error| failure::of_template(error, user_message))?;
+                .map_err(|error| folder.failed(error))?;
             Ok::<_, AdapterError>(value.filter(|value| !value.is_null()))
         };
         if secret.when.is_some() && !is_true(value_of("when", &secret.when)?.as_ref()) {
@@ -276,17 +275,7 @@ const DIGITS: usize = 6;
 
 fn generate(generation: Generation) -> String {
     match generation {
-        Generation::Characters(count) => {
-            const CHARACTERS: &[u8; 62] =
-                b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-            // The last bytes are passed over, or the first characters would be likelier.
-            let draws = std::iter::repeat_with(rand::random::<u8>);
-            draws
-                .filter(|&byte| byte < 248)
-                .map(|byte| char::from(CHARACTERS[usize::from(byte) % CHARACTERS.len()]))
-                .take(count)
-                .collect()
-        }
+        Generation::Characters(count) => Alphanumeric.sample_string(&mut rand::rng(), count),
         Generation::Bytes(count, encoding) => {
             let bytes: Vec<u8> = std::iter::repeat_with(rand::random).take(count).collect();
             match encoding {

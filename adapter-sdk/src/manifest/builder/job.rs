@@ -1,5 +1,3 @@
-use std::fmt;
-
 use serde::Serialize;
 use serde_json::Value;
 
@@ -9,6 +7,7 @@ use crate::manifest::{
     find_release_for_job,
 };
 use crate::protocol::ServiceRelease;
+use crate::redaction::shows_only;
 
 /// A job to be: its release is found when the manifest is built, unless it is given.
 #[derive(Clone)]
@@ -158,11 +157,5 @@ fn release_of_that_name(
     })
 }
 
-/// Properties may hold secrets and are not shown.
-impl fmt::Debug for JobBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobBuilder")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+// Properties may hold secrets and are not shown.
+shows_only!(JobBuilder { name });

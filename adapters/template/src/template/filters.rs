@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use odb_adapter_sdk::{json, yaml};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use tera::{Kwargs, State, Tera, TeraResult};
 
@@ -18,6 +19,13 @@ pub(crate) const VALUE: &str = "__value";
 
 /// Takes the value of an expression out of the text; nothing is nothing.
 pub(crate) const VALUE_OR_NOTHING: &str = "__value_or_nothing";
+
+const NOT_PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':');
 
 /// Most values that one call may put into texts.
 const MOST_VALUES: usize = 100_000;
@@ -234,18 +242,5 @@ fn parsed(
 
 /// As part of an address: everything but letters, digits and what is plain in host, port and path.
 pub(crate) fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded.extend(['%', hexadecimal(byte >> 4), hexadecimal(byte & 15)]),
-        }
-    }
-    encoded
-}
-
-fn hexadecimal(digit: u8) -> char {
-    char::from_digit(digit.into(), 16).map_or('0', |digit| digit.to_ascii_uppercase())
+    utf8_percent_encode(text, NOT_PLAIN).to_string()
 }
