@@ -15,6 +15,7 @@
 //! | [`cloud_controller`] | the Cloud Controller, as errands reach it |
 //! | [`report`] | what became of each instance, for people and programs |
 //! | [`progress`], [`talk`] | what is said meanwhile |
+//! | `waiting`, `table` | waits for ends and other attempts; tables for people |
 //! | [`signals`] | what a signal means to a running errand |
 //! | [`surroundings`], [`exit`] | what an errand is given, and what it leaves |
 
@@ -37,8 +38,10 @@ pub mod register;
 pub mod report;
 pub mod signals;
 pub mod surroundings;
+mod table;
 pub mod talk;
 mod trust;
+mod waiting;
 
 pub use exit::ExitStatus;
 pub use progress::{Progress, Screen};

@@ -6,7 +6,6 @@
 //! | `error` | what can go wrong |
 //! | `listing` | the lists of instances and orphans |
 //! | `orphans` | what no instance stands behind; operations that are cancelled |
-//! | `patience` | how long it may be silent while an operation is followed |
 //! | `operation` | upgrade or recreate one instance, and see what becomes of it |
 
 mod client;
@@ -14,7 +13,6 @@ mod error;
 mod listing;
 mod operation;
 mod orphans;
-mod patience;
 
 pub use client::BrokerApi;
 pub use error::{BrokerApiError, BrokerApiSetUpError, RefusalCode};
@@ -24,4 +22,3 @@ pub use operation::{
     TriggerFault, Triggered,
 };
 pub use orphans::{OrphanDeleted, OrphanDeletion};
-pub use patience::Patience;

@@ -9,19 +9,14 @@ use odb_api_types::{
     management::{OperationState, OperationStatus},
 };
 use odb_config::errands::BrokerOnly;
-use tokio::time::sleep;
 
 use crate::{
     ExitStatus, Surroundings,
-    broker_api::{BrokerApi, Patience},
-    command_line::{ConfigTexts, load},
+    broker_api::{BrokerApi, BrokerApiError},
+    command_line::load,
+    operation::{FILE_TEXTS, instance_id, is_same},
     talk::harmless,
-};
-
-const FILE_TEXTS: ConfigTexts = ConfigTexts {
-    missing: Some("give --config FILE"),
-    unreadable: Some("error reading config file"),
-    invalid: Some("invalid config file"),
+    waiting::{follow, steady},
 };
 
 /// Between two looks.
@@ -105,33 +100,16 @@ impl CancelOperation {
         broker: &BrokerApi,
         before: &OperationStatus,
     ) -> anyhow::Result<Option<OperationStatus>> {
-        let mut patience = Patience::new();
-        loop {
-            sleep(PAUSE).await;
-            let error = match broker.operation(&self.instance).await {
-                Ok(told) if is_same(&told, before) && told.state == OperationState::InProgress => {
-                    patience.heard();
-                    continue;
-                }
-                Ok(told) => return Ok(Some(told)),
-                Err(error) => error,
-            };
-            if error.is_gone() {
-                return Ok(None);
+        let look = async || match broker.operation(&self.instance).await {
+            Ok(found) => {
+                let goes_on = is_same(&found, before) && found.state == OperationState::InProgress;
+                Ok((!goes_on).then_some(Some(found)))
             }
-            if patience.is_over(&error) {
-                return Err(anyhow::Error::new(error).context(
-                    "the operation is being cancelled; it is not known whether it has ended",
-                ));
-            }
-        }
+            Err(error) if error.is_gone() => Ok(Some(None)),
+            Err(error) => Err(error),
+        };
+        follow(steady(PAUSE), look, BrokerApiError::may_pass)
+            .await
+            .context("the operation is being cancelled; it is not known whether it has ended")
     }
-}
-
-fn is_same(told: &OperationStatus, before: &OperationStatus) -> bool {
-    (told.kind, &told.request) == (before.kind, &before.request)
-}
-
-fn instance_id(text: &str) -> Result<InstanceId, String> {
-    InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
 }

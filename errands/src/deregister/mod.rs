@@ -7,13 +7,13 @@ use clap::Args;
 use odb_config::errands;
 use odb_platform::{
     cloud_controller::{BrokerGuid, CfBroker, CloudController, CloudControllerError, OfferedPlan},
-    http::{Call, Deadline},
+    http::Call,
 };
-use tokio::time::sleep;
 
 use crate::{
     ExitStatus, Surroundings, Talk, cloud_controller,
     command_line::{ConfigTexts, Form, load},
+    waiting::retry,
 };
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
@@ -26,10 +26,8 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 const QUESTION: Duration = Duration::from_mins(2);
 /// How long a deletion may take, the end of an earlier change of the broker included.
 const DELETION: Duration = Duration::from_mins(10);
-/// For how long a deletion is tried again that fails because of a neighbour.
+/// For how long a deletion is tried again that fails for a transient reason.
 const PATIENCE: Duration = Duration::from_mins(1);
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// Makes the platform forget the broker
 ///
@@ -146,25 +144,12 @@ pub async fn deregister(
         talk.say(format_args!("No service broker found with name: {name}"));
         return Ok(());
     };
-    let end = Deadline::after(PATIENCE);
-    let mut pause = FIRST_PAUSE;
-    let error = loop {
-        match delete(cloud_controller, &broker, talk).await {
-            Ok(()) => return Ok(()),
-            Err(error) => {
-                let may_pass = error.is_transient() || error.is_busy();
-                if !may_pass || end.remaining() <= pause {
-                    break error;
-                }
-                talk.say(format_args!(
-                    "{:#}; trying again in {} s",
-                    anyhow::Error::from(error),
-                    pause.as_secs()
-                ));
-            }
-        }
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+    let attempt = || delete(cloud_controller, &broker, talk);
+    let deleted = retry(PATIENCE, talk, attempt, |error| {
+        error.is_transient() || error.is_busy()
+    });
+    let Err(error) = deleted.await else {
+        return Ok(());
     };
     let CfBroker { name, guid, .. } = broker;
     if error.is_broker_in_use()

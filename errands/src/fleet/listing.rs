@@ -8,7 +8,7 @@ use odb_api_types::ids::InstanceId;
 use super::{members::Member, pass::say_listed, resumption::RunUnderWay, run::FleetRun};
 use crate::{
     broker_api::{ListError, ListedInstance},
-    report::{Outcome, Row},
+    report::{Outcome, Report, Row},
 };
 
 /// Whether a run has listed its instances before.
@@ -26,12 +26,13 @@ impl FleetRun<'_> {
         &self,
         under_way: &RunUnderWay,
         listing: Listing,
+        report: &mut Report,
     ) -> anyhow::Result<Vec<Member>> {
         self.talk.say(format_args!(
             "STARTING OPERATION with {} concurrent workers",
             self.file.max_in_flight
         ));
-        let members = match self.inventory(listing).await {
+        let members = match self.inventory(listing, report).await {
             // A Go broker lists ids only, which is enough for a new run over the whole fleet.
             Err(error)
                 if is_unknown_route(&error)
@@ -56,7 +57,11 @@ impl FleetRun<'_> {
     }
 
     /// The instances that are chosen, with all that is known of them.
-    pub(super) async fn inventory(&self, listing: Listing) -> anyhow::Result<Vec<Member>> {
+    pub(super) async fn inventory(
+        &self,
+        listing: Listing,
+        report: &mut Report,
+    ) -> anyhow::Result<Vec<Member>> {
         let query = self.choice.query();
         let asked = self.broker.inventory(&query);
         let found = self.surroundings.unless_stopped(asked).await?;
@@ -87,7 +92,7 @@ impl FleetRun<'_> {
             .filter(|id| !listed.contains(id) && !self.choice.excluded.contains(*id))
             .collect();
         if listing == Listing::Later {
-            self.report_gone(&missing);
+            self.report_gone(&missing, report);
             return Ok(members);
         }
         if !missing.is_empty() {
@@ -103,8 +108,7 @@ impl FleetRun<'_> {
     }
 
     /// What an earlier pass has told of them is not true any more.
-    fn report_gone(&self, missing: &[&str]) {
-        let mut report = self.report.borrow_mut();
+    fn report_gone(&self, missing: &[&str], report: &mut Report) {
         for id in missing {
             self.talk
                 .say(format_args!("[{id}] deleted meanwhile, or never there"));

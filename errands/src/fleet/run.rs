@@ -1,7 +1,6 @@
 //! A run over the fleet: its passes, and what surrounds them (`spec/contracts/errands.md` §4.1).
 
 use std::{
-    cell::RefCell,
     collections::{BTreeMap, HashMap, HashSet},
     num::NonZeroU32,
     time::Duration,
@@ -63,7 +62,6 @@ pub(super) struct FleetRun<'a> {
     pub(super) talk: Talk,
     pub(super) surroundings: &'a Surroundings,
     pub(super) output: OutputFormat,
-    pub(super) report: RefCell<Report>,
 }
 
 impl<'a> FleetRun<'a> {
@@ -86,7 +84,6 @@ impl<'a> FleetRun<'a> {
             talk: surroundings.talk.about(subject),
             surroundings,
             output: flags.output,
-            report: RefCell::new(report_of(operation)),
             choice: Choice {
                 plans: run.plans.clone(),
                 organizations: run.organizations.clone(),
@@ -101,13 +98,13 @@ impl<'a> FleetRun<'a> {
 
     /// Runs it, and tells what became of each instance.
     pub(super) async fn complete(self) -> anyhow::Result<ExitStatus> {
-        let ended = self.ended().await;
+        let mut report = report_of(self.operation);
+        let ended = self.ended(&mut report).await;
         let status = match &ended {
             Ok(()) => RunStatus::Succeeded,
             Err(_) if self.surroundings.stopping.is_cancelled() => RunStatus::Stopped,
             Err(_) => RunStatus::Failed,
         };
-        let mut report = self.report.borrow_mut();
         if let Err(error) = &ended {
             report.note("error", format!("{error:#}"));
         }
@@ -118,18 +115,18 @@ impl<'a> FleetRun<'a> {
         ended.map(|()| ExitStatus::Success)
     }
 
-    async fn ended(&self) -> anyhow::Result<()> {
+    async fn ended(&self, report: &mut Report) -> anyhow::Result<()> {
         self.check_wishes().await?;
         if self.run.is_dry {
-            let told = self.surroundings.unless_stopped(self.dry_run());
+            let told = self.surroundings.unless_stopped(self.dry_run(report));
             told.await.map_err(anyhow::Error::new).flatten()
         } else {
-            self.remembered_run().await
+            self.remembered_run(report).await
         }
     }
 
     /// Runs all passes; the broker remembers that it does.
-    async fn remembered_run(&self) -> anyhow::Result<()> {
+    async fn remembered_run(&self, report: &mut Report) -> anyhow::Result<()> {
         let begun = async {
             let (broker, operation, talk) = (&self.broker, self.operation, &self.talk);
             let extent = if self.choice.is_narrow() {
@@ -145,9 +142,9 @@ impl<'a> FleetRun<'a> {
         };
         let under_way = self.surroundings.unless_stopped(begun).await??;
         if let Some(id) = under_way.id() {
-            self.report.borrow_mut().note("run", id);
+            report.note("run", id);
         }
-        let ended = self.passes(&under_way).await;
+        let ended = self.passes(&under_way, report).await;
         let outcome = if ended.is_ok() {
             RunOutcome::Succeeded
         } else {
@@ -157,7 +154,7 @@ impl<'a> FleetRun<'a> {
         ended
     }
 
-    async fn passes(&self, under_way: &RunUnderWay) -> anyhow::Result<()> {
+    async fn passes(&self, under_way: &RunUnderWay, report: &mut Report) -> anyhow::Result<()> {
         let (mut upgraded, mut left_out) = (HashSet::new(), None);
         // A run that is continued was listed when it began.
         let mut listing = if under_way.is_continued {
@@ -169,21 +166,23 @@ impl<'a> FleetRun<'a> {
             match self.surroundings.unless_stopped(self.platform()).await? {
                 Ok(Some(controller)) => {
                     self.talk.say("Upgrading all instances via CF");
-                    upgraded = self.platform_pass(&controller, under_way, listing).await?;
+                    upgraded = self
+                        .platform_pass(&controller, under_way, listing, report)
+                        .await?;
                     listing = Listing::Later;
                 }
                 Ok(None) => {}
                 Err(cause) => {
                     self.talk.say(&cause);
-                    self.report
-                        .borrow_mut()
-                        .note("platform_pass_left_out", cause.as_str());
+                    report.note("platform_pass_left_out", cause.as_str());
                     left_out = Some(cause);
                 }
             }
             self.talk.say("Upgrading all instances via BOSH");
         }
-        let ended = self.broker_pass(under_way, listing, &upgraded).await;
+        let ended = self
+            .broker_pass(under_way, listing, &upgraded, report)
+            .await;
         if let Some(cause) = left_out {
             self.talk.say(format_args!(
                 "{cause}. It does not know of the upgrades of this run"
@@ -229,8 +228,9 @@ impl<'a> FleetRun<'a> {
         controller: &CloudController,
         under_way: &RunUnderWay,
         listing: Listing,
+        report: &mut Report,
     ) -> anyhow::Result<HashSet<InstanceId>> {
-        let members = self.begin_pass(under_way, listing).await?;
+        let members = self.begin_pass(under_way, listing, report).await?;
         let operator = ThroughPlatform::new(controller, &self.broker, &members);
         let pass = self.pass(&members).await?;
         let known = members.iter().enumerate().filter_map(|(place, member)| {
@@ -254,7 +254,7 @@ impl<'a> FleetRun<'a> {
             }
         });
         let ended = pass.run(&operator, known.collect()).await;
-        let ended = self.end_pass(ended, &HashSet::new())?;
+        let ended = end_pass(ended, &HashSet::new(), report)?;
         Ok(ended.succeeded)
     }
 
@@ -264,8 +264,9 @@ impl<'a> FleetRun<'a> {
         under_way: &RunUnderWay,
         listing: Listing,
         upgraded: &HashSet<InstanceId>,
+        report: &mut Report,
     ) -> anyhow::Result<()> {
-        let members = self.begin_pass(under_way, listing).await?;
+        let members = self.begin_pass(under_way, listing, report).await?;
         let operator = ThroughBroker::new(
             &self.broker,
             self.operation,
@@ -284,7 +285,7 @@ impl<'a> FleetRun<'a> {
             }
         }
         let ended = pass.run(&operator, known).await;
-        self.end_pass(ended, upgraded)?;
+        end_pass(ended, upgraded, report)?;
         Ok(())
     }
 
@@ -349,24 +350,10 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Keeps what became of each instance. Those that an earlier pass has brought up to date keep what is told of them.
-    fn end_pass(&self, ended: Ended, told: &HashSet<InstanceId>) -> anyhow::Result<Ended> {
-        let mut report = self.report.borrow_mut();
-        for row in &ended.rows {
-            if !told.contains(&row.instance) {
-                report.add(row.clone());
-            }
-        }
-        match &ended.verdict.failure {
-            Some(failure) => Err(anyhow!("{failure}")),
-            None => Ok(ended),
-        }
-    }
-
     /// Tells what would change, and changes nothing.
-    async fn dry_run(&self) -> anyhow::Result<()> {
+    async fn dry_run(&self, report: &mut Report) -> anyhow::Result<()> {
         self.talk.say("DRY RUN: nothing is changed");
-        let members = self.inventory(Listing::First).await?;
+        let members = self.inventory(Listing::First, report).await?;
         say_listed(&self.talk, &members);
         let forecasts = match self.operation {
             FleetOperation::Upgrade => {
@@ -379,7 +366,6 @@ impl<'a> FleetRun<'a> {
         for line in changes.text().lines() {
             self.talk.say(line);
         }
-        let mut report = self.report.borrow_mut();
         report.note("dry_run", true);
         report.note("changes", changes.changes());
         report.note("risks", changes.risks());
@@ -397,5 +383,22 @@ impl<'a> FleetRun<'a> {
             "what would change could not be found out for these instances: {}",
             unknown.join(", ")
         );
+    }
+}
+
+/// Keeps what became of each instance. Those that an earlier pass has brought up to date keep their row.
+fn end_pass(
+    ended: Ended,
+    upgraded: &HashSet<InstanceId>,
+    report: &mut Report,
+) -> anyhow::Result<Ended> {
+    for row in &ended.rows {
+        if !upgraded.contains(&row.instance) {
+            report.add(row.clone());
+        }
+    }
+    match &ended.verdict.failure {
+        Some(failure) => Err(anyhow!("{failure}")),
+        None => Ok(ended),
     }
 }

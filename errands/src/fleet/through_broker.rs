@@ -1,9 +1,6 @@
 //! Operations through the broker's management API (`spec/contracts/errands.md` §4.4).
 
-use std::{
-    cell::RefCell,
-    collections::{HashMap, HashSet},
-};
+use std::{cell::RefCell, collections::HashMap};
 
 use odb_api_types::{
     ids::InstanceId,
@@ -34,10 +31,8 @@ pub(super) struct ThroughBroker<'a> {
     under_way: &'a RunUnderWay,
     look_up: LookUp<'a>,
     talk: &'a Talk,
-    /// What was remembered of instances before they were asked for the first time.
-    before: RefCell<HashMap<Place, Option<InventoryOperation>>>,
-    /// Those that were asked for, however that went.
-    asked: RefCell<HashSet<Place>>,
+    /// The instances that were asked for, however that went, as they were before.
+    before: RefCell<HashMap<Place, Before>>,
 }
 
 impl<'a> ThroughBroker<'a> {
@@ -60,12 +55,11 @@ impl<'a> ThroughBroker<'a> {
             look_up: LookUp::new(broker, knowledge),
             talk,
             before: RefCell::default(),
-            asked: RefCell::default(),
         }
     }
 
     /// Whether an operation that was asked for before has begun, although no answer told so: the answer was lost, or the broker
-    /// came to work on it when it had said that it was busy. At first it is kept in mind what was there before.
+    /// came to work on it when it had said that it was busy.
     fn begun_meanwhile(&self, place: Place, current: &Current) -> Option<Begun> {
         let Current::Known {
             entry: Some(entry), ..
@@ -73,23 +67,18 @@ impl<'a> ThroughBroker<'a> {
         else {
             return None;
         };
-        let is_asked_before = self.asked.borrow().contains(&place);
-        let known_before = self.before.borrow().get(&place).cloned();
-        if !is_asked_before {
-            let operation = entry.operation.clone();
-            self.before.borrow_mut().insert(place, operation);
-            return None;
-        }
+        let before = self.before.borrow();
+        let before = before.get(&place)?;
         let now = entry.operation.clone()?;
-        let is_new = match known_before {
-            Some(None) => true,
-            Some(Some(before)) => {
+        let is_new = match before {
+            Before::Known(None) => true,
+            Before::Known(Some(before)) => {
                 before.began != now.began
                     || before.request != now.request
                     || before.kind != now.kind
             }
-            // It could not be looked up at first. What a run that is continued has begun is not new.
-            None => {
+            // What a run that is continued has begun is not new.
+            Before::Unknown => {
                 let of_run = now.began.zip(self.under_way.began());
                 !self.under_way.is_continued && of_run.is_some_and(|(now, run)| now >= run)
             }
@@ -104,6 +93,11 @@ impl<'a> ThroughBroker<'a> {
                 description: now.description.unwrap_or_default(),
             },
         })
+    }
+
+    fn keep_before(&self, place: Place, current: &Current) {
+        let mut before = self.before.borrow_mut();
+        before.entry(place).or_insert_with(|| Before::of(current));
     }
 
     /// What is in the way may be what was asked for.
@@ -239,6 +233,24 @@ impl<'a> ThroughBroker<'a> {
     }
 }
 
+/// The latest operation on an instance before it was asked for.
+enum Before {
+    Known(Option<InventoryOperation>),
+    /// It could not be looked up.
+    Unknown,
+}
+
+impl Before {
+    fn of(current: &Current) -> Self {
+        match current {
+            Current::Known {
+                entry: Some(entry), ..
+            } => Self::Known(entry.operation.clone()),
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// What has become of an operation whose answer was lost.
 enum Begun {
     Underway(OperationData),
@@ -278,7 +290,7 @@ impl Operator for ThroughBroker<'_> {
         if let Some(begun) = begun.or_else(|| self.begun_meanwhile(place, &current)) {
             return self.answer(place, begun);
         }
-        self.asked.borrow_mut().insert(place);
+        self.keep_before(place, &current);
         let (answer, underway) = self.ask(place, current).await;
         if answer == TriggerAnswer::Busy
             && let Some(begun) = self.in_the_way(place).await

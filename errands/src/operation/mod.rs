@@ -15,15 +15,15 @@ use odb_api_types::{
     management::{OperationState, OperationStatus, StageState},
 };
 use odb_config::errands::BrokerOnly;
-use tokio::time::sleep;
 
 use crate::{
     ExitStatus, Progress, Surroundings,
-    broker_api::{BrokerApi, Patience},
+    broker_api::{BrokerApi, BrokerApiError},
     command_line::{ConfigTexts, load},
+    waiting::{follow, steady},
 };
 
-const FILE_TEXTS: ConfigTexts = ConfigTexts {
+pub(crate) const FILE_TEXTS: ConfigTexts = ConfigTexts {
     missing: Some("give --config FILE"),
     unreadable: Some("error reading config file"),
     invalid: Some("invalid config file"),
@@ -136,7 +136,7 @@ impl ShowOperation {
         }
     }
 
-    /// Tells every step until the operation has ended.
+    /// Shows every step until the operation has ended.
     async fn follow(
         &self,
         surroundings: &Surroundings,
@@ -144,40 +144,24 @@ impl ShowOperation {
         first: OperationStatus,
     ) -> anyhow::Result<Seen> {
         let total = u64::try_from(first.stages.len()).unwrap_or(u64::MAX);
-        let progress = Progress::begin(&surroundings.talk, "stage", total);
-        let mut passed = 0;
-        let mut latest = String::new();
-        let mut told = first.clone();
-        let mut patience = Patience::new();
-        loop {
-            let now = text::at_work(&told);
-            if now != latest {
-                progress.event(&now);
-                latest = now;
+        let mut steps = Steps {
+            progress: Progress::begin(&surroundings.talk, "stage", total),
+            ended: 0,
+            latest: String::new(),
+        };
+        steps.show(&first);
+        let look = async || match broker.operation(&self.instance).await {
+            Ok(next) if !is_same(&next, &first) => Ok(Some(Seen::Followed(next))),
+            Ok(next) => {
+                steps.show(&next);
+                Ok((next.state != OperationState::InProgress).then_some(Seen::Told(next)))
             }
-            while passed < ended_stages(&told) {
-                progress.advance();
-                passed += 1;
-            }
-            if told.state != OperationState::InProgress {
-                return Ok(Seen::Told(told));
-            }
-            sleep(PAUSE).await;
-            match broker.operation(&self.instance).await {
-                Ok(next) if !is_same(&next, &first) => return Ok(Seen::Followed(next)),
-                Ok(next) => {
-                    patience.heard();
-                    told = next;
-                }
-                Err(error) if error.is_gone() && deletes(&first) => return Ok(Seen::Gone),
-                Err(error) => {
-                    if patience.is_over(&error) {
-                        return Err(anyhow::Error::new(error)
-                            .context("the operation goes on; it is not known what comes of it"));
-                    }
-                }
-            }
-        }
+            Err(error) if error.is_gone() && deletes(&first) => Ok(Some(Seen::Gone)),
+            Err(error) => Err(error),
+        };
+        follow(steady(PAUSE), look, BrokerApiError::may_pass)
+            .await
+            .context("the operation goes on; it is not known what comes of it")
     }
 
     fn print(&self, surroundings: &Surroundings, told: &OperationStatus) -> anyhow::Result<()> {
@@ -189,6 +173,27 @@ impl ShowOperation {
     }
 }
 
+/// What has been shown of an operation.
+struct Steps {
+    progress: Progress,
+    ended: usize,
+    latest: String,
+}
+
+impl Steps {
+    fn show(&mut self, now: &OperationStatus) {
+        let step = text::at_work(now);
+        if step != self.latest {
+            self.progress.event(&step);
+            self.latest = step;
+        }
+        while self.ended < ended_stages(now) {
+            self.progress.advance();
+            self.ended += 1;
+        }
+    }
+}
+
 fn ended_stages(told: &OperationStatus) -> usize {
     let ended = |state| matches!(state, StageState::Done | StageState::Failed);
     told.stages
@@ -197,7 +202,8 @@ fn ended_stages(told: &OperationStatus) -> usize {
         .count()
 }
 
-fn is_same(told: &OperationStatus, first: &OperationStatus) -> bool {
+/// Both are of the same request.
+pub(crate) fn is_same(told: &OperationStatus, first: &OperationStatus) -> bool {
     (told.kind, &told.request) == (first.kind, &first.request)
 }
 
@@ -206,6 +212,6 @@ fn deletes(told: &OperationStatus) -> bool {
         .is_some_and(odb_api_types::kind::OperationKind::deletes)
 }
 
-fn instance_id(text: &str) -> Result<InstanceId, String> {
+pub(crate) fn instance_id(text: &str) -> Result<InstanceId, String> {
     InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
 }

@@ -1,7 +1,7 @@
 //! The end of orphans, one by one. What ends the errand in the middle leaves a deletion in progress, which goes on without it
 //! and is picked up by the next run.
 
-use std::time::Duration;
+use std::{iter::once, time::Duration};
 
 use anyhow::bail;
 use odb_api_types::{
@@ -11,15 +11,15 @@ use odb_api_types::{
 };
 use odb_redaction::Chain;
 use serde::Serialize;
-use tokio::time::sleep;
 
 use super::{NO_ORPHAN, Output, confirm, explained, line, only, table};
 use crate::{
     ExitStatus, Progress, Surroundings,
     broker_api::{
-        BrokerApi, LastOperationError, OperationData, OperationState, OrphanDeleted,
-        OrphanDeletion, Patience,
+        BrokerApi, BrokerApiError, LastOperationError, OperationData, OperationState,
+        OrphanDeleted, OrphanDeletion,
     },
+    waiting::{follow, growing},
 };
 
 /// Between two looks at a deletion: first, and at most.
@@ -76,18 +76,8 @@ enum Fate {
     Failed(String),
 }
 
-/// How long is waited before the next look; each time longer.
-struct Pauses(Duration);
-
-impl Pauses {
-    fn new() -> Self {
-        Self(FIRST_PAUSE)
-    }
-
-    async fn pause(&mut self) {
-        sleep(self.0).await;
-        self.0 = (self.0 * 3 / 2).min(LONGEST_PAUSE);
-    }
+fn pauses() -> impl Iterator<Item = Duration> {
+    growing(FIRST_PAUSE, 1.5, LONGEST_PAUSE)
 }
 
 impl Deletion {
@@ -209,59 +199,47 @@ impl Deletion {
             offering_is_gone: self.offering_is_gone,
             force: self.force,
         };
-        let mut pauses = Pauses::new();
-        let patience = Patience::new();
-        loop {
-            let error = match self
-                .broker
-                .delete_orphan(&orphan.deployment_name, &said)
-                .await
-            {
-                Ok(OrphanDeleted::WasAbsent) => return Fate::Deleted,
-                Ok(OrphanDeleted::Accepted(operation)) => {
-                    return self.wait(orphan, &operation).await;
-                }
-                Err(error) => error,
-            };
-            if error.has_code(Code::NoOrphan) {
-                return Fate::Left("the platform knows its service instance by now".to_owned());
+        let ask = async || {
+            let deployment = &orphan.deployment_name;
+            self.broker.delete_orphan(deployment, &said).await.map(Some)
+        };
+        // A deletion that was begun although no answer came is found again.
+        let is_transient = |error: &BrokerApiError| {
+            !error.has_code(Code::NoOrphan)
+                && !error.has_code(Code::OrphanPlanUnknown)
+                && (error.has_code(Code::Busy) || error.may_pass())
+        };
+        match follow(once(Duration::ZERO).chain(pauses()), ask, is_transient).await {
+            Ok(OrphanDeleted::WasAbsent) => Fate::Deleted,
+            Ok(OrphanDeleted::Accepted(operation)) => self.wait(orphan, &operation).await,
+            Err(error) if error.has_code(Code::NoOrphan) => {
+                Fate::Left("the platform knows its service instance by now".to_owned())
             }
-            if error.has_code(Code::OrphanPlanUnknown) {
-                let cause = "nobody knows its plan, and so which errands are to be run before it is deleted; name it with --plan, \
-                             or say --force: then none are run";
-                return Fate::Failed(cause.to_owned());
-            }
-            // A deletion that was begun all the same is found again.
-            let is_over = if error.has_code(Code::Busy) {
-                patience.has_run_out()
-            } else {
-                patience.is_over(&error)
-            };
-            if is_over {
-                return Fate::Failed(Chain(&error).to_string());
-            }
-            pauses.pause().await;
+            Err(error) if error.has_code(Code::OrphanPlanUnknown) => Fate::Failed(
+                "nobody knows its plan, and so which errands are to be run before it is deleted; name it with --plan, \
+                 or say --force: then none are run"
+                    .to_owned(),
+            ),
+            Err(error) => Fate::Failed(Chain(&error).to_string()),
         }
     }
 
     async fn wait(&self, orphan: &OrphanDeployment, operation: &OperationData) -> Fate {
         let instance = &orphan.service_instance_id;
-        let mut pauses = Pauses::new();
-        let mut patience = Patience::new();
-        loop {
-            pauses.pause().await;
-            match self.broker.last_operation(instance, operation).await {
-                Ok(told) => match told.state {
-                    OperationState::Succeeded => return Fate::Deleted,
-                    OperationState::Failed => return Fate::Failed(told.description),
-                    OperationState::InProgress => patience.heard(),
-                },
-                // A deletion that has succeeded leaves nobody to tell of it.
-                Err(LastOperationError::Asking(error)) if error.is_gone() => return Fate::Deleted,
-                Err(LastOperationError::Asking(error)) if !patience.is_over(&error) => {}
-                Err(error) => return Fate::Failed(Chain(&error).to_string()),
-            }
-        }
+        let look = async || match self.broker.last_operation(instance, operation).await {
+            Ok(last) => Ok(match last.state {
+                OperationState::Succeeded => Some(Fate::Deleted),
+                OperationState::Failed => Some(Fate::Failed(last.description)),
+                OperationState::InProgress => None,
+            }),
+            // No record is left of a deletion that has succeeded.
+            Err(LastOperationError::Asking(error)) if error.is_gone() => Ok(Some(Fate::Deleted)),
+            Err(error) => Err(error),
+        };
+        let is_transient = |error: &LastOperationError| matches!(error, LastOperationError::Asking(error) if error.may_pass());
+        follow(pauses(), look, is_transient)
+            .await
+            .unwrap_or_else(|error| Fate::Failed(Chain(&error).to_string()))
     }
 }
 

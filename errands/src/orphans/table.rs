@@ -1,12 +1,10 @@
 //! What people read of orphans.
 
-use std::fmt::Write;
-
 use odb_api_types::management::{
     OperationState, OrphanDeployment, OrphanOperation, OrphanReason, Owner,
 };
 
-use crate::{Surroundings, talk::harmless};
+use crate::{Surroundings, table, talk::harmless};
 
 const HEAD: [&str; 5] = ["deployment", "owner", "age", "why", "last operation"];
 
@@ -27,35 +25,17 @@ pub(super) fn show(surroundings: &Surroundings, orphans: &[OrphanDeployment]) {
     }
 }
 
-/// The columns as wide as their longest entries; the last one ends where it ends.
 fn lines(orphans: &[OrphanDeployment]) -> Vec<String> {
-    let head = HEAD.map(str::to_owned);
-    let rows: Vec<[String; 5]> = std::iter::once(head)
-        .chain(orphans.iter().map(row))
-        .collect();
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().unwrap_or_default()
-    };
-    let widths = [width(0), width(1), width(2), width(3)];
-    let line = |row: &[String; 5]| {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
-            write!(line, "{cell:width$}  ").expect("a text takes everything");
-        }
-        line.push_str(&row[4]);
-        line.trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    table::lines(HEAD.to_vec(), orphans.iter().map(row).collect())
 }
 
-fn row(orphan: &OrphanDeployment) -> [String; 5] {
+fn row(orphan: &OrphanDeployment) -> Vec<String> {
     let owner = match orphan.owner {
         Owner::ThisBroker => "this broker",
         Owner::AnotherBroker => "another broker",
         Owner::Unknown => "unknown",
     };
-    [
+    vec![
         orphan.deployment_name.clone(),
         owner.to_owned(),
         orphan.age_seconds.map_or_else(|| "?".to_owned(), age),

@@ -4,18 +4,14 @@ use std::time::Duration;
 
 use odb_platform::{
     cloud_controller::{BrokerRegistration, CfBroker, CloudController, CloudControllerError},
-    http::{Call, Deadline},
+    http::Call,
 };
-use odb_redaction::Chain;
-use tokio::time::sleep;
 
 use super::{RegisterError, question};
-use crate::Talk;
+use crate::{Talk, waiting::retry};
 
 /// How long the platform may take to read a catalog: it waits a minute for the broker, in a queue.
 const IMPORT: Duration = Duration::from_mins(10);
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// The codes for a name that is taken, in version 3 (with much else) and in version 2.
 const UNPROCESSABLE: u64 = 10008;
@@ -30,26 +26,8 @@ pub(super) async fn register(
     talk: &Talk,
     patience: Duration,
 ) -> Result<CfBroker, RegisterError> {
-    let mut pause = FIRST_PAUSE;
-    let mut end = None;
-    loop {
-        let error = match attempt(cloud_controller, registration, talk).await {
-            Ok(broker) => return Ok(broker),
-            Err(error) => error,
-        };
-        // From the first failure, however long the platform has taken for it.
-        let end = *end.get_or_insert_with(|| Deadline::after(patience));
-        if !may_pass(&error) || end.remaining() <= pause {
-            return Err(error);
-        }
-        talk.say(format_args!(
-            "{}; trying again in {} s",
-            Chain(&error),
-            pause.as_secs()
-        ));
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
+    let attempt = || attempt(cloud_controller, registration, talk);
+    retry(patience, talk, attempt, may_pass).await
 }
 
 /// How a broker that is there changes. `verb` says whether it does or would.

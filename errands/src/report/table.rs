@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::row::Row;
-use crate::talk::harmless;
+use crate::{table, talk::harmless};
 
 const HEADINGS: [&str; 7] = [
     "INSTANCE", "PLAN", "SPACE", "OUTCOME", "TASK", "TOOK", "CAUSE",
@@ -18,23 +18,12 @@ pub(super) fn of(rows: &[&Row]) -> String {
     let used: Vec<usize> = (0..HEADINGS.len())
         .filter(|column| cells.iter().any(|row| !row[*column].is_empty()))
         .collect();
-    let width = |column: usize| {
-        let cells = cells.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or_default().max(HEADINGS[column].len())
-    };
-    let widths: Vec<usize> = used.iter().map(|column| width(*column)).collect();
-    let mut text = String::new();
-    let headings = HEADINGS.map(str::to_owned);
-    for row in std::iter::once(&headings).chain(&cells) {
-        let line: Vec<String> = used
-            .iter()
-            .zip(&widths)
-            .map(|(column, width)| format!("{:width$}", row[*column]))
-            .collect();
-        text.push_str(line.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    let headings = used.iter().map(|column| HEADINGS[*column]).collect();
+    let rows = cells
+        .iter()
+        .map(|row| used.iter().map(|column| row[*column].clone()).collect())
+        .collect();
+    table::lines(headings, rows).join("\n") + "\n"
 }
 
 fn cells(row: &Row) -> [String; 7] {
