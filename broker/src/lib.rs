@@ -9,7 +9,7 @@
 //! | [`instance_clients`] | the UAA client that each instance may have of its own |
 //! | [`adapter`] | one supervised child process per call |
 //! | [`telemetry`] | the log and what must not stand in it |
-//! | [`complaint`], `credhub_names` | what all of them use |
+//! | `credhub_names`, [`user_message`] | what all of them use |
 //!
 //! Shared with the errands: `odb_api_types` (JSON of the management API, ids, operation kinds, error codes), `odb_config` (the
 //! configuration files), `odb_redaction` (masked secrets).
@@ -21,7 +21,6 @@ pub mod adapter;
 pub mod api;
 pub mod bosh;
 pub mod check;
-pub mod complaint;
 mod credhub_names;
 pub mod doctor;
 pub mod engine;
@@ -31,6 +30,7 @@ pub mod operations;
 pub mod private_memory;
 pub mod start_up;
 pub mod telemetry;
+pub mod user_message;
 mod wait;
 
 pub use odb_config as config;

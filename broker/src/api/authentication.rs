@@ -6,18 +6,19 @@ use actix_web::{
     Error, HttpMessage, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::header,
+    http::{StatusCode, header},
     middleware::Next,
     web::Data,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use odb_api_types::code::Code;
 use tokio::time::Instant;
 
 use super::{
     AppState,
     connection::{Activity, Client},
+    error::ApiError,
     health,
-    refusal::Refusal,
     strangers::{Sentence, Strangers},
     unauthenticated::{Summarized, UnauthenticatedLog},
 };
@@ -47,7 +48,12 @@ pub(super) async fn authenticate(
         .extensions()
         .get::<Summarized>()
         .is_some_and(Summarized::is_set);
-    let response: HttpResponse = Refusal::unauthorized().answer_unless(is_summarized);
+    let error = ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        Code::Unauthorized,
+        "Not authorized: give the broker's user name and password.",
+    );
+    let response: HttpResponse = error.answer_unless(is_summarized);
     if let Some(strangers) = request.app_data::<Data<Strangers>>() {
         let client = request.peer_addr().map(Client::at);
         match strangers.refuse(client, Instant::now()) {

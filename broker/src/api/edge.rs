@@ -10,13 +10,13 @@ use actix_web::{
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        ConnectionType,
+        ConnectionType, StatusCode,
         header::{self, HeaderName, HeaderValue},
     },
     middleware::Next,
     web::Data,
 };
-use odb_api_types::ids::RequestId;
+use odb_api_types::{code::Code, ids::RequestId};
 use odb_platform::http::Deadline;
 use tracing::Instrument;
 
@@ -24,9 +24,9 @@ use super::{
     AppState,
     audit::AuditEntry,
     connection::Activity,
+    error::{ApiError, add_operator_details},
     health, management,
     originator::{Originator, bounded},
-    refusal::{self, Refusal},
     unauthenticated::{self, UnauthenticatedLog},
 };
 use crate::operations::RequestContext;
@@ -105,15 +105,15 @@ pub(super) async fn attend(
         id.clone(),
     )
     .map(|entry| entry.unless(summarized.clone()));
-    let refusal = look_over(&request);
+    let error = look_over(&request);
     async move {
-        let mut response = match refusal {
-            Some(refusal) => {
+        let mut response = match error {
+            Some(error) => {
                 if let Some(activity) = &activity {
                     activity.leave_unread(request.head());
                 }
                 UnauthenticatedLog::note(request.request());
-                request.into_response(refusal.answer_unless(summarized.is_set()))
+                request.into_response(error.answer_unless(summarized.is_set()))
             }
             None => next.call(request).await?.map_into_boxed_body(),
         };
@@ -124,7 +124,7 @@ pub(super) async fn attend(
         }
         if is_for_operators {
             let (request, answer) = response.into_parts();
-            response = ServiceResponse::new(request, refusal::tell_operators(answer, &id));
+            response = ServiceResponse::new(request, add_operator_details(answer, &id));
         }
         if let Some(identity) = identity {
             response.headers_mut().insert(REQUEST_IDENTITY, identity);
@@ -159,35 +159,54 @@ pub(super) async fn attend(
 }
 
 /// What is wrong with a request whoever has sent it.
-fn look_over(request: &ServiceRequest) -> Option<Refusal> {
+fn look_over(request: &ServiceRequest) -> Option<ApiError> {
     let headers = request.headers();
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len())
         .sum();
     if bytes > HEADER_BYTES {
-        return Some(Refusal::too_many_headers());
+        return Some(ApiError::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Code::TooLarge,
+            "The request has more headers, or longer ones, than are read.",
+        ));
     }
     let address = request.uri().path_and_query();
     if address.is_some_and(|address| address.as_str().len() > ADDRESS) {
-        return Some(Refusal::address_too_long(ADDRESS));
+        return Some(ApiError::new(
+            StatusCode::URI_TOO_LONG,
+            Code::TooLarge,
+            format!("The address of the request is longer than {ADDRESS} bytes."),
+        ));
     }
-    let expects = headers.get(header::EXPECT);
-    expects
-        .is_some_and(|expected| !expected.as_bytes().eq_ignore_ascii_case(b"100-continue"))
-        .then(Refusal::unknown_expectation)
+    let expected = headers.get(header::EXPECT)?;
+    let is_known = expected.as_bytes().eq_ignore_ascii_case(b"100-continue");
+    (!is_known).then(|| {
+        ApiError::new(
+            StatusCode::EXPECTATION_FAILED,
+            Code::MalformedRequest,
+            "The header Expect asks for something else than `100-continue`.",
+        )
+    })
 }
 
 /// The answer to a method that a path does not know.
 pub(super) fn wrong_method(
     allowed: &'static str,
-) -> std::future::Ready<Result<HttpResponse, Refusal>> {
-    std::future::ready(Err(Refusal::wrong_method(allowed)))
+) -> std::future::Ready<Result<HttpResponse, ApiError>> {
+    let error = ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        Code::Route,
+        "This path does not know this method.",
+    );
+    std::future::ready(Err(error.allowing(allowed)))
 }
 
 /// The answer to a path that nobody serves.
-pub(super) async fn no_such_path() -> Result<HttpResponse, Refusal> {
-    Err(Refusal::no_such_path())
+pub(super) async fn no_such_path() -> Result<HttpResponse, ApiError> {
+    let text = "There is no such path.";
+    Err(ApiError::new(StatusCode::NOT_FOUND, Code::Route, text))
 }
 
 fn milliseconds(duration: Duration) -> u64 {

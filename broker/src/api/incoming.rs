@@ -6,54 +6,40 @@ use std::{
 };
 
 use actix_web::{
-    FromRequest, HttpMessage, HttpRequest,
+    FromRequest, HttpRequest,
     dev::Payload,
     error::PayloadError,
+    http::StatusCode,
     web::{Bytes, Query},
 };
 use odb_adapter_sdk::protocol::RequestParameters;
-use odb_api_types::ids::{BindingId, InstanceId};
+use odb_api_types::{
+    code::Code,
+    ids::{BindingId, InstanceId, InvalidId},
+    kind::OperationKind,
+};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{refusal::Refusal, unique_names::UniqueNames};
-use crate::operations::{Patience, RequestContext};
+use super::{error::ApiError, unique_names::UniqueNames};
+use crate::{bosh::Insistence, operations::AcceptsIncomplete};
 
 /// The largest body that is read. Platforms send a few kilobytes; arbitrary parameters may be a certificate or two.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
-
-/// What the request carries since it came in.
-pub(super) struct WithContext(pub(super) RequestContext);
-
-impl FromRequest for WithContext {
-    type Error = Refusal;
-    type Future = Ready<Result<Self, Refusal>>;
-
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(
-            request
-                .extensions()
-                .get::<RequestContext>()
-                .cloned()
-                .map(Self)
-                .ok_or_else(Refusal::unattended),
-        )
-    }
-}
 
 /// The query of a request.
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl FromRequest for Parameters {
-    type Error = Refusal;
-    type Future = Ready<Result<Self, Refusal>>;
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let parsed = Query::<Vec<(String, String)>>::from_query(request.query_string());
         ready(
             parsed
                 .map(|query| Self(query.into_inner()))
-                .map_err(|_| Refusal::malformed("The query of the request cannot be understood.")),
+                .map_err(|_| ApiError::malformed("The query of the request cannot be understood.")),
         )
     }
 }
@@ -88,28 +74,37 @@ impl Parameters {
     }
 
     /// A parameter that has to be there.
-    pub(super) fn required(&self, name: &str) -> Result<&str, Refusal> {
+    pub(super) fn required(&self, name: &str) -> Result<&str, ApiError> {
         self.get(name).ok_or_else(|| {
-            Refusal::malformed(format!(
+            ApiError::malformed(format!(
                 "{name} missing: give it in the query of the request."
             ))
         })
     }
 
-    /// Whether the platform waits, in the one spelling of the specification.
-    pub(super) fn patience(&self) -> Patience {
-        if self.get("accepts_incomplete") == Some("true") {
-            Patience::Waits
+    /// Whether a deletion goes on after failures, and what it is then.
+    pub(super) fn force(&self) -> (Insistence, OperationKind) {
+        if self.says_yes("force") {
+            (Insistence::Forced, OperationKind::ForceDelete)
         } else {
-            Patience::None
+            (Insistence::Careful, OperationKind::Delete)
+        }
+    }
+
+    /// Whether the platform waits, in the one spelling of the specification.
+    pub(super) fn accepts_incomplete(&self) -> AcceptsIncomplete {
+        if self.says_yes("accepts_incomplete") {
+            AcceptsIncomplete::Yes
+        } else {
+            AcceptsIncomplete::No
         }
     }
 
     /// The same, in all the spellings that the Go broker takes for an update.
-    pub(super) fn lenient_patience(&self) -> Patience {
+    pub(super) fn leniently_accepts_incomplete(&self) -> AcceptsIncomplete {
         match self.get("accepts_incomplete") {
-            Some("1" | "t" | "T" | "TRUE" | "true" | "True") => Patience::Waits,
-            Some(_) | None => Patience::None,
+            Some("1" | "t" | "T" | "TRUE" | "true" | "True") => AcceptsIncomplete::Yes,
+            Some(_) | None => AcceptsIncomplete::No,
         }
     }
 }
@@ -123,10 +118,10 @@ pub(super) struct Body<T> {
 /// Understands a body. `parameters` is put in where it is missing: adapters rely on finding it.
 pub(super) fn body<T: DeserializeOwned>(
     bytes: Result<Bytes, actix_web::Error>,
-) -> Result<Body<T>, Refusal> {
+) -> Result<Body<T>, ApiError> {
     let bytes = bytes.map_err(|error| match error.as_error::<PayloadError>() {
-        Some(PayloadError::Overflow) => Refusal::too_large(MAX_BODY),
-        _ => Refusal::malformed("The body of the request could not be read."),
+        Some(PayloadError::Overflow) => ApiError::too_large(MAX_BODY),
+        _ => ApiError::malformed("The body of the request could not be read."),
     })?;
     let _unique: UniqueNames =
         serde_json::from_slice(&bytes).map_err(|error| not_unique(&error))?;
@@ -138,14 +133,14 @@ pub(super) fn body<T: DeserializeOwned>(
         .or_insert_with(|| RawValue::from_string("{}".to_owned()).expect("this is JSON"));
     let text = serde_json::to_string(&fields).expect("raw JSON under text keys is JSON");
     let raw = RequestParameters::from_json(&text)
-        .map_err(|_| Refusal::malformed("The body of the request is not a JSON object."))?;
+        .map_err(|_| ApiError::malformed("The body of the request is not a JSON object."))?;
     Ok(Body { value, raw })
 }
 
-fn not_unique(error: &serde_json::Error) -> Refusal {
+fn not_unique(error: &serde_json::Error) -> ApiError {
     if error.is_data() {
         let (line, column) = (error.line(), error.column());
-        Refusal::malformed(format!(
+        ApiError::malformed(format!(
             "A name stands twice in one object of the body of the request, seen at line {line} column {column}."
         ))
     } else {
@@ -154,9 +149,9 @@ fn not_unique(error: &serde_json::Error) -> Refusal {
 }
 
 /// serde's own words may quote a value; the place is enough to find it.
-fn not_json(error: &serde_json::Error) -> Refusal {
+fn not_json(error: &serde_json::Error) -> ApiError {
     let (line, column) = (error.line(), error.column());
-    Refusal::malformed(if error.is_data() {
+    ApiError::malformed(if error.is_data() {
         format!(
             "A value in the body of the request has the wrong type, seen at line {line} column {column}."
         )
@@ -167,13 +162,23 @@ fn not_json(error: &serde_json::Error) -> Refusal {
 
 /// The answer to a path whose ids cannot be decoded.
 pub(super) fn bad_path() -> actix_web::Error {
-    Refusal::malformed("The path of the request cannot be understood.").into()
+    ApiError::malformed("The path of the request cannot be understood.").into()
 }
 
-pub(super) fn instance_id(text: String) -> Result<InstanceId, Refusal> {
-    InstanceId::try_from(text).map_err(|error| Refusal::invalid_id("service instance", error))
+/// The answer of routes that the catalog does not announce.
+pub(super) fn not_offered(what: &str) -> ApiError {
+    let text = format!("{what} Not Implemented");
+    ApiError::new(StatusCode::NOT_FOUND, Code::NotSupported, text)
 }
 
-pub(super) fn binding_id(text: String) -> Result<BindingId, Refusal> {
-    BindingId::try_from(text).map_err(|error| Refusal::invalid_id("service binding", error))
+pub(super) fn instance_id(text: String) -> Result<InstanceId, ApiError> {
+    InstanceId::try_from(text).map_err(|error| invalid_id("service instance", error))
+}
+
+pub(super) fn binding_id(text: String) -> Result<BindingId, ApiError> {
+    BindingId::try_from(text).map_err(|error| invalid_id("service binding", error))
+}
+
+fn invalid_id(what: &str, error: InvalidId) -> ApiError {
+    ApiError::malformed(format!("The id of the {what} cannot be used: {error}.")).because(error)
 }

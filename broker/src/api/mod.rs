@@ -12,8 +12,9 @@
 //! | `count`, `metrics` | what is asked, counted; all that is counted, told |
 //! | `originator` | on whose behalf a platform asks |
 //! | `incoming`, `unique_names` | taking a request apart: path, query, body |
-//! | `refusal` | an error as an answer, one half for the user and one for the operator |
-//! | `fault` | which answer a fault is |
+//! | `run` | from a handler to the operations and back |
+//! | `error` | an error as an answer, one half for the user and one for the operator |
+//! | `refused` | which answer it is to everything that is refused |
 //! | `health` | the one path without authentication |
 //! | `osb/` | the Open Service Broker API |
 //! | `management/` | what the operator's errands ask for |
@@ -23,7 +24,7 @@ mod authentication;
 mod connection;
 mod count;
 mod edge;
-mod fault;
+mod error;
 mod health;
 mod incoming;
 mod management;
@@ -31,7 +32,8 @@ mod metrics;
 mod originator;
 mod osb;
 mod receive;
-mod refusal;
+mod refused;
+mod run;
 mod server;
 mod strangers;
 mod tls;

@@ -7,14 +7,15 @@ use actix_web::{
     Error, HttpMessage, ResponseError,
     body::MessageBody,
     dev::{self, ServiceRequest, ServiceResponse},
-    http::header,
+    http::{StatusCode, header},
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
 use futures_util::StreamExt;
+use odb_api_types::code::Code;
 use tokio::time::{Instant, timeout_at};
 
-use super::{AppState, connection::Activity, health, incoming::MAX_BODY, refusal::Refusal};
+use super::{AppState, connection::Activity, error::ApiError, health, incoming::MAX_BODY};
 
 /// Hands a request on with its body in memory.
 pub(super) async fn receive(
@@ -27,18 +28,18 @@ pub(super) async fn receive(
         match read(&request, body).await {
             Ok(body) if body.is_empty() => {}
             Ok(body) => {
-                if let Err(refusal) = check_type(&request) {
-                    return Ok(request.into_response(refusal.error_response()));
+                if let Err(error) = check_type(&request) {
+                    return Ok(request.into_response(error.error_response()));
                 }
                 let (_, mut payload) = h1::Payload::create(true);
                 payload.unread_data(body);
                 request.set_payload(payload.into());
             }
-            Err(refusal) => {
+            Err(error) => {
                 if let Some(activity) = request.conn_data::<Rc<Activity>>() {
                     activity.leave_unread(request.head());
                 }
-                return Ok(request.into_response(refusal.error_response()));
+                return Ok(request.into_response(error.error_response()));
             }
         }
     }
@@ -47,14 +48,14 @@ pub(super) async fn receive(
         .map(ServiceResponse::map_into_boxed_body)
 }
 
-async fn read(request: &ServiceRequest, mut body: dev::Payload) -> Result<Bytes, Refusal> {
+async fn read(request: &ServiceRequest, mut body: dev::Payload) -> Result<Bytes, ApiError> {
     let announced = request
         .headers()
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<usize>().ok())
         .unwrap_or(0);
     if announced > MAX_BODY {
-        return Err(Refusal::too_large(MAX_BODY));
+        return Err(ApiError::too_large(MAX_BODY));
     }
     let patience = request
         .app_data::<Data<AppState>>()
@@ -68,20 +69,26 @@ async fn read(request: &ServiceRequest, mut body: dev::Payload) -> Result<Bytes,
             Ok(Some(Ok(bytes))) if read.len() + bytes.len() <= MAX_BODY => {
                 read.extend_from_slice(&bytes);
             }
-            Ok(Some(Ok(_))) => return Err(Refusal::too_large(MAX_BODY)),
+            Ok(Some(Ok(_))) => return Err(ApiError::too_large(MAX_BODY)),
             Ok(Some(Err(_))) => {
-                return Err(Refusal::malformed(
+                return Err(ApiError::malformed(
                     "The body of the request could not be read.",
                 ));
             }
-            Err(_) => return Err(Refusal::slow_client()),
+            Err(_) => {
+                return Err(ApiError::new(
+                    StatusCode::REQUEST_TIMEOUT,
+                    Code::SlowClient,
+                    "The request did not arrive in time.",
+                ));
+            }
         }
     }
 }
 
 /// What platforms say of itself that it is something else than JSON is not read as JSON (`spec/contracts/osb-api.md`, G-11).
 /// What says nothing is; so is everything that operators send, who need not tell `curl` what they have.
-fn check_type(request: &ServiceRequest) -> Result<(), Refusal> {
+fn check_type(request: &ServiceRequest) -> Result<(), ApiError> {
     let is_json = |essence: &str| {
         essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json")
     };
@@ -90,7 +97,7 @@ fn check_type(request: &ServiceRequest) -> Result<(), Refusal> {
         _ if !is_a_platforms => Ok(()),
         "" => Ok(()),
         essence if is_json(essence.trim()) => Ok(()),
-        _ => Err(Refusal::malformed(
+        _ => Err(ApiError::malformed(
             "The body of the request is not JSON by its Content-Type: give `application/json`, or none.",
         )),
     }

@@ -23,8 +23,8 @@ use super::{
     unfinished,
 };
 use crate::{
-    complaint::{Asked, Complaint},
     engine::{LastOperation, OperationView},
+    user_message::UserMessage,
 };
 use odb_api_types::{
     ids::{InstanceId, PlanId, RequestId},
@@ -240,17 +240,17 @@ impl Instances {
             deployed,
             Deployment::Deployed(_) | Deployment::NeverDeployed
         );
-        let complaint = Complaint {
+        let message = UserMessage {
             service: &self.offering.name,
             instance,
             request,
             task: Some(token.task).filter(|task| *task != UNKNOWN_TASK),
-            operation: Some(Asked::Operation(kind)),
+            operation: Some(kind.to_string()),
         };
         if is_there && is_ours {
             match self.trace_of(call, instance, token).await {
                 Some(Progress::Failed | Progress::Shut) => {
-                    let text = format!("Instance {} failed: {complaint}", kind.noun());
+                    let text = format!("Instance {} failed: {message}", kind.noun());
                     return Ok(failed(text));
                 }
                 Some(Progress::Done) if !kind.deletes() => {
@@ -274,7 +274,7 @@ impl Instances {
                     && is_ours
                     && !is_known_by_later =>
             {
-                failed(narrative::unknown_end(kind, &complaint))
+                failed(narrative::unknown_end(kind, &message))
             }
             latest => latest,
         })

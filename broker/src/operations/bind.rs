@@ -9,16 +9,16 @@ use odb_platform::http::Call;
 use serde_json::Value;
 
 use super::{
-    LockTimeout, NotAnObject, Operations, RequestContext,
+    Operations, Refused, RequestContext,
     provision::object,
-    secure_bindings::{Before, Keeping, SecureBindingFault, Unkeepable},
+    secure_bindings::{Before, Keeping, SecureBindingFault},
     undo_bind::HalfMade,
 };
 use crate::{
     adapter::AdapterFault,
     bosh::{BindingOrder, Fault},
     config::BackupAgentBindings,
-    offering::{CatalogFault, InvalidBinding, InvalidParameters, ParametersOf, check_binding},
+    offering::{ParametersOf, check_binding},
 };
 
 /// A request for credentials (Open Service Broker API 2.17, "Binding").
@@ -64,37 +64,6 @@ pub enum Bound {
     Same(Binding),
 }
 
-/// Why there are no credentials.
-#[derive(Debug, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "each variant wraps an error that says it, or has its text"
-)]
-pub enum BindError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogFault),
-    #[error(transparent)]
-    NotAnObject(#[from] NotAnObject),
-    #[error("the service does not support bindings of backup agents")]
-    BackupAgent,
-    #[error(transparent)]
-    Unkeepable(#[from] Unkeepable),
-    #[error(transparent)]
-    Parameters(#[from] InvalidParameters),
-    #[error(transparent)]
-    Lock(#[from] LockTimeout),
-    #[error(transparent)]
-    Instance(#[from] Fault),
-    #[error("the binding exists, made by another request")]
-    Taken,
-    #[error("could not tell whether the binding exists")]
-    LookUp(#[source] SecureBindingFault),
-    #[error(transparent)]
-    Answer(#[from] InvalidBinding),
-    #[error("the credentials could not be handed out through the runtime CredHub")]
-    Keep(#[source] SecureBindingFault),
-}
-
 impl Operations {
     /// Makes credentials. The order of the checks is that of `spec/contracts/broker-behaviour.md` §3.13 and §3.15.
     #[tracing::instrument(name = "bind", skip_all, fields(binding.id = %request.binding))]
@@ -102,13 +71,13 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: BindRequest,
-    ) -> Result<Bound, BindError> {
+    ) -> Result<Bound, Refused> {
         self.check_in_catalog(&request.service, &request.plan)?;
         let parameters = object(request.parameters.as_ref(), "parameters")?;
         if request.resource.for_backup_agent
             && self.backup_agent_bindings == BackupAgentBindings::Refused
         {
-            return Err(BindError::BackupAgent);
+            return Err(Refused::BackupAgent);
         }
         let keeping = self.secure_bindings.as_ref();
         let keeping = keeping
@@ -137,10 +106,10 @@ impl Operations {
             before(keeping.as_ref(), &call)
         );
         let instance = instance?;
-        match before.map_err(BindError::LookUp)? {
+        match before.map_err(Refused::LookUpBinding)? {
             Before::Nothing => {}
             Before::Same(binding) => return Ok(Bound::Same(binding)),
-            Before::Other => return Err(BindError::Taken),
+            Before::Other => return Err(Refused::BindingTaken),
         }
         self.schemas
             .check(&order.plan, ParametersOf::BindingCreate, &parameters)?;
@@ -155,7 +124,7 @@ impl Operations {
             Ok(binding) => Ok(Bound::New(binding)),
             Err(error) => {
                 let may_still_come = match &error {
-                    BindError::Keep(fault) => fault.may_take_effect(),
+                    Refused::KeepBinding(fault) => fault.may_take_effect(),
                     _ => false,
                 };
                 self.undo_bind(HalfMade {
@@ -177,7 +146,7 @@ impl Operations {
         call: &Call,
         binding: Binding,
         keeping: Option<&Keeping>,
-    ) -> Result<Binding, BindError> {
+    ) -> Result<Binding, Refused> {
         for unannounced in check_binding(&binding, &self.offering.requires)? {
             tracing::warn!(
                 code = %Code::UnannouncedBinding,
@@ -185,7 +154,10 @@ impl Operations {
             );
         }
         match keeping {
-            Some(keeping) => keeping.keep(call, binding).await.map_err(BindError::Keep),
+            Some(keeping) => keeping
+                .keep(call, binding)
+                .await
+                .map_err(Refused::KeepBinding),
             None => Ok(binding),
         }
     }

@@ -14,12 +14,9 @@ use odb_platform::{
 };
 
 use super::{
-    EntryStream, InstanceEntry, InstanceSource, Operations, RequestContext, Selection, SourceError,
+    EntryStream, InstanceEntry, InstanceSource, Operations, Refused, RequestContext, Selection,
 };
-use crate::{
-    bosh::Fault,
-    engine::{InstanceRecord, OperationView},
-};
+use crate::engine::{InstanceRecord, OperationView};
 use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::{
@@ -48,43 +45,7 @@ pub struct InventoryFilter {
 }
 
 /// Service instances, one by one. What comes before an error is not all there is.
-pub type InventoryStream = BoxStream<'static, Result<InventoryEntry, InventoryError>>;
-
-/// Why it is not told which instances there are.
-#[derive(Debug, thiserror::Error)]
-pub enum InventoryError {
-    /// Neither a Cloud Controller nor a service instances API is configured.
-    #[error(
-        "nobody knows the service instances: neither `cf` nor `service_instances_api` is configured"
-    )]
-    NoSource,
-    /// The service instances API knows no organizations.
-    #[error("the service instances API tells no organizations, so that none can be chosen")]
-    NoOrganizations,
-    /// There is no such plan, and none that the catalog had.
-    #[error("neither the catalog nor the platform knows a plan that is to be chosen")]
-    UnknownPlan,
-    /// There is no such instance, neither on the platform nor on the Director.
-    #[error("neither the platform nor the Director knows the service instance")]
-    NotFound,
-    /// The source did not tell.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The Director did not tell.
-    #[error(transparent)]
-    Instances(#[from] Fault),
-}
-
-impl InventoryError {
-    /// The time of the request was used up.
-    pub fn is_out_of_time(&self) -> bool {
-        match self {
-            Self::Source(error) => error.is_out_of_time(),
-            Self::Instances(fault) => fault.is_out_of_time(),
-            Self::NoSource | Self::NoOrganizations | Self::UnknownPlan | Self::NotFound => false,
-        }
-    }
-}
+type InventoryStream = BoxStream<'static, Result<InventoryEntry, Refused>>;
 
 impl Operations {
     /// The instances that the platform knows and that fit the filter.
@@ -93,12 +54,12 @@ impl Operations {
         &self,
         request_context: RequestContext,
         filter: InventoryFilter,
-    ) -> Result<InventoryStream, InventoryError> {
-        let source = self.lists().ok_or(InventoryError::NoSource)?;
+    ) -> Result<InventoryStream, Refused> {
+        let source = self.lists()?;
         if matches!(source, InstanceSource::ServiceInstancesApi(_))
             && !filter.organizations.is_empty()
         {
-            return Err(InventoryError::NoOrganizations);
+            return Err(Refused::NoOrganizations);
         }
         let call = request_context.call();
         let plans = self.plans_named(source, &call, &filter.plans).await?;
@@ -124,7 +85,7 @@ impl Operations {
                 let record = records.take(&entry.instance);
                 operations.entry(entry, record)
             })
-            .map_err(InventoryError::from);
+            .map_err(Refused::from);
         Ok(entries.boxed())
     }
 
@@ -148,12 +109,12 @@ impl Operations {
         &self,
         request_context: RequestContext,
         instance: InstanceId,
-    ) -> Result<InventoryEntry, InventoryError> {
+    ) -> Result<InventoryEntry, Refused> {
         let call = request_context.call();
         let told = async {
             match self.lists() {
-                Some(source) => source.find(&call, &instance, PlaceNames::Told).await,
-                None => Ok(None),
+                Ok(source) => source.find(&call, &instance, PlaceNames::Told).await,
+                Err(_) => Ok(None),
             }
         };
         let (told, record) = tokio::join!(told, self.instances.record(&call, &instance));
@@ -164,7 +125,7 @@ impl Operations {
                 let plan = record.plan.clone();
                 Ok(self.unlisted(instance, plan, record))
             }
-            None => Err(InventoryError::NotFound),
+            None => Err(Refused::UnknownInstance),
         }
     }
 
@@ -175,7 +136,7 @@ impl Operations {
         source: &InstanceSource,
         call: &Call,
         names: &BTreeSet<String>,
-    ) -> Result<BTreeSet<PlanId>, InventoryError> {
+    ) -> Result<BTreeSet<PlanId>, Refused> {
         let mut ids = BTreeSet::new();
         let mut retired = None;
         for name in names {
@@ -190,7 +151,7 @@ impl Operations {
             };
             let id = PlanId::from(name.clone());
             if !known.contains(&id) {
-                return Err(InventoryError::UnknownPlan);
+                return Err(Refused::UnknownPlan);
             }
             ids.insert(id);
         }

@@ -2,10 +2,10 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `provision`, `update`, `deprovision`, `bind`, `unbind`, `fetch`, `fetch_binding`, `last_operation` | the operations of platform users |
-//! | `upgrade`, `recreate`, `dry_run`, `health`, `review`, `cancel` | those of the operator |
+//! | `provision`, `update`, `deprovision`, `bind`, `unbind` | the operations of platform users |
+//! | `upgrade` | those of the operator: upgrade, recreation, preview, cancellation |
+//! | `refused` | why something is not done, whichever operation it is |
 //! | `inventory` | what instances there are, and what is known of each |
-//! | `runs` | the way of an errand through all instances |
 //! | `secure_bindings`, `undo_bind` | credentials in the runtime CredHub; taking back what a failed bind has made |
 //! | `service_metrics` | how much of the offering is used, for `GET /mgmt/metrics` |
 //! | `counting` | which places are taken, for quotas |
@@ -17,24 +17,16 @@
 //! | `locks` | one operation on an instance at a time, several bindings of it, all instances at once |
 
 mod bind;
-mod cancel;
 mod census;
 mod counting;
 mod deprovision;
-mod dry_run;
-mod fetch;
-mod fetch_binding;
-mod health;
 mod instance_source;
 mod inventory;
-mod last_operation;
 mod lifecycle;
 mod locks;
 mod orphans;
 mod provision;
-mod recreate;
-mod review;
-mod runs;
+mod refused;
 mod secure_bindings;
 mod service_metrics;
 mod unbind;
@@ -45,44 +37,38 @@ mod usage;
 
 use std::{num::NonZeroU32, sync::Arc};
 
-use odb_api_types::ids::{InstanceId, OfferingId, PlanId, RequestId};
+use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, OfferingId, PlanId, RequestId},
+};
 use odb_platform::http::{Call, Deadline};
+use serde_json::Value;
 
 use crate::{
-    bosh::Instances,
+    bosh::{Instances, Order},
     config::{BackupAgentBindings, Offering, Timings},
     offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
+    telemetry::Chain,
 };
 use census::Census;
 use counting::Counting;
 use locks::Locks;
 
-pub use bind::{BindError, BindRequest, BindResource, Bound};
-pub use cancel::CancelError;
-pub use counting::CountError;
-pub use deprovision::{DeprovisionError, DeprovisionRequest, Deprovisioned};
-pub use dry_run::{DryRunError, DryRunRequest};
-pub use fetch::FetchRequest;
-pub use fetch_binding::{FetchBindingError, FetchBindingRequest};
+pub use bind::{BindRequest, BindResource, Bound};
+pub use deprovision::DeprovisionRequest;
 pub use instance_source::{
     CloudControllerSource, EntryStream, FilterError, InstanceEntry, InstanceRecord, InstanceSource,
     InstanceSources, OfferingKnowledge, RecordStanding, Selection, SourceError,
 };
-pub use inventory::{InventoryError, InventoryFilter, InventoryStream};
-pub use last_operation::LastOperationRequest;
+pub use inventory::InventoryFilter;
 pub use lifecycle::{Cut, Lifecycle};
-pub use orphans::{
-    DeleteOrphanError, Detail, Orphan, OrphanDeletion, OrphansError, UnknownOffering, Unmarked,
-};
-pub use provision::{ProvisionError, ProvisionRequest, Provisioned};
-pub use recreate::{RecreateError, RecreateRequest};
-pub use secure_bindings::{
-    NoReader, SecureBindingFault, SecureBindings, Unkeepable, UnstorableIds,
-};
-pub use service_metrics::ServiceMetricsError;
-pub use unbind::{UnbindError, UnbindRequest};
-pub use update::{PreviousValues, UpdateError, UpdateRequest, Updated};
-pub use upgrade::{UpgradeError, UpgradeRequest};
+pub use orphans::{Detail, Orphan, OrphanDeletion, UnknownOffering, Unmarked};
+pub use provision::{ProvisionRequest, Provisioned};
+pub use refused::Refused;
+pub use secure_bindings::{NoReader, SecureBindingFault, SecureBindings, UnstorableIds};
+pub use unbind::UnbindRequest;
+pub use update::{PreviousValues, UpdateRequest};
 pub use usage::UsageReports;
 
 /// Does what platform users ask for.
@@ -123,35 +109,20 @@ pub struct RequestContext {
 
 /// The platform is ready to wait for an operation (`accepts_incomplete=true`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum AcceptsIncomplete {
     /// It polls until the operation has ended.
-    Waits,
+    Yes,
     /// It wants a finished answer, which no operation here can give.
-    None,
+    No,
 }
 
-/// The platform did not offer to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the platform did not send `accepts_incomplete=true`, and every operation takes longer than a request"
-)]
-pub struct AsyncRequired;
-
-impl Patience {
-    fn required(self) -> Result<(), AsyncRequired> {
+impl AcceptsIncomplete {
+    fn required(self) -> Result<(), Refused> {
         match self {
-            Self::Waits => Ok(()),
-            Self::None => Err(AsyncRequired),
+            Self::Yes => Ok(()),
+            Self::No => Err(Refused::AsyncRequired),
         }
     }
-}
-
-/// The parameters of a request are no JSON object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{member}` is not a JSON object")]
-pub struct NotAnObject {
-    /// Which member of the body.
-    pub member: &'static str,
 }
 
 impl Operations {
@@ -186,10 +157,20 @@ impl Operations {
     }
 
     /// Learns what has to be known before orders can be held against quotas. When it fails, the first order learns it.
-    pub async fn prepare_counting(&self, call: &Call) -> Result<(), CountError> {
-        match &self.counting {
-            Some(counting) => counting.prepare(&self.instances, call).await,
-            None => Ok(()),
+    pub async fn prepare_counting(&self, call: &Call) {
+        let Some(counting) = &self.counting else {
+            return;
+        };
+        if let Err(error) = counting.prepare(&self.instances, call).await {
+            let code = match &error {
+                Refused::CountSource(error) => error.code_of_count(),
+                _ => Code::Director,
+            };
+            tracing::warn!(
+                %code,
+                error = %Chain(&error),
+                "the service instances could not be counted yet; the first order tries again"
+            );
         }
     }
 
@@ -205,9 +186,14 @@ impl Operations {
         &self.offering
     }
 
-    /// Who is asked which service instances there are, if anybody knows.
-    pub fn lists(&self) -> Option<&InstanceSource> {
-        self.sources.lists.as_ref()
+    /// The instances themselves, for what is read of them and what rules do not decide.
+    pub fn instances(&self) -> &Instances {
+        &self.instances
+    }
+
+    /// Who is asked which service instances there are.
+    pub fn lists(&self) -> Result<&InstanceSource, Refused> {
+        self.sources.lists.as_ref().ok_or(Refused::NoSource)
     }
 
     /// What parameters its plans take.
@@ -254,6 +240,23 @@ impl RequestContext {
     /// What calls to neighbours inherit from the request.
     pub fn call(&self) -> Call {
         Call::until(self.deadline).with_request_id(self.request.as_str())
+    }
+
+    fn order(
+        &self,
+        instance: InstanceId,
+        plan: PlanId,
+        identity: Value,
+        parameters: RequestParameters,
+    ) -> Order {
+        Order {
+            instance,
+            plan,
+            parameters,
+            identity,
+            request: self.request.clone(),
+            deadline: self.deadline,
+        }
     }
 }
 

@@ -3,21 +3,18 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_adapter_sdk::protocol::RequestParameters;
-use odb_platform::http::Call;
-use serde_json::{Map, json};
-
-use super::{
-    Deprovisioned, LockTimeout, OfferingKnowledge, Operations, RequestContext, SourceError,
-};
-use crate::{
-    bosh::{Deleted, Fault, Insistence, Order, Origin, Ownership},
-    engine::{InstanceRecord, OperationView},
-};
 use odb_api_types::{
-    code::Code,
     ids::{InstanceId, PlanId},
     kind::OperationKind,
     management::{OperationState, OrphanReason, Owner},
+};
+use odb_platform::http::Call;
+use serde_json::{Map, json};
+
+use super::{OfferingKnowledge, Operations, Refused, RequestContext};
+use crate::{
+    bosh::{Deleted, Fault, Insistence, Origin, Ownership},
+    engine::{InstanceRecord, OperationView},
 };
 
 /// How many orphans are looked at more closely at the same time.
@@ -89,88 +86,6 @@ pub enum UnknownOffering {
     IsGone,
 }
 
-/// Why it is not told which deployments are orphans.
-#[derive(Debug, thiserror::Error)]
-pub enum OrphansError {
-    /// There is nobody to ask.
-    #[error(
-        "nobody is configured who knows the service instances: neither `cf` nor `service_instances_api`"
-    )]
-    NobodyKnows,
-    /// Who knows them does not tell, or not of all.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// What is deployed is not known.
-    #[error(transparent)]
-    Instance(#[from] Fault),
-}
-
-/// Why an orphan is not deleted.
-#[derive(Debug, thiserror::Error)]
-pub enum DeleteOrphanError {
-    /// Another request on the instance took too long.
-    #[error(transparent)]
-    Lock(#[from] LockTimeout),
-    /// It is not known whether it is one.
-    #[error(transparent)]
-    NotKnown(#[from] OrphansError),
-    /// It is none.
-    #[error("the platform knows service instance `{0}`: its deployment is no orphan")]
-    NoOrphan(InstanceId),
-    /// Nobody has marked it.
-    #[error(
-        "nobody has marked the deployment of service instance `{0}`, which may be another broker's"
-    )]
-    Unmarked(InstanceId),
-    /// Nobody has marked it, as far as can be seen.
-    #[error(
-        "markers cannot be read, so that it is not known whether another broker has marked the deployment of service instance \
-         `{0}`"
-    )]
-    MarksUnreadable(InstanceId),
-    /// Nobody knows which errands come first.
-    #[error(
-        "nobody knows the plan of the unmarked deployment of service instance `{0}`, and plans of the offering have pre-delete \
-         errands"
-    )]
-    PlanUnknown(InstanceId),
-    /// The offering has no such plan.
-    #[error("the offering has no plan `{0}`")]
-    NoSuchPlan(String),
-    /// Somebody else has marked it.
-    #[error("the deployment of service instance `{0}` is marked as another offering's")]
-    OfAnother(InstanceId),
-    /// The platform does not know the offering.
-    #[error(
-        "the platform knows no plan of this offering: the broker is not registered there, or the configuration names another \
-         foundation"
-    )]
-    OfferingUnknown,
-    /// The deletion could not be begun.
-    #[error(transparent)]
-    Instance(#[from] Fault),
-}
-
-impl OrphansError {
-    /// The code under which it stands in the log.
-    pub fn code(&self) -> Code {
-        match self {
-            Self::NobodyKnows => Code::NoInstanceSource,
-            Self::Source(error) => error.code(),
-            Self::Instance(_) => Code::Director,
-        }
-    }
-
-    /// The time of the request was used up.
-    pub fn is_out_of_time(&self) -> bool {
-        match self {
-            Self::NobodyKnows => false,
-            Self::Source(error) => error.is_out_of_time(),
-            Self::Instance(fault) => fault.is_out_of_time(),
-        }
-    }
-}
-
 impl Operations {
     /// The deployments that no service instance stands behind, by the ids of the instances that they were.
     ///
@@ -180,9 +95,9 @@ impl Operations {
         &self,
         request_context: RequestContext,
         detail: Detail,
-    ) -> Result<Vec<Orphan>, OrphansError> {
+    ) -> Result<Vec<Orphan>, Refused> {
         let call = &request_context.call();
-        let source = self.lists().ok_or(OrphansError::NobodyKnows)?;
+        let source = self.lists()?;
         let mut unknown = self.instances.deployed_instances(call).await?;
         let offering = source.remove_listed(call, &mut unknown).await?;
         if unknown.is_empty() {
@@ -233,11 +148,11 @@ impl Operations {
         &self,
         request_context: RequestContext,
         deletion: OrphanDeletion,
-    ) -> Result<Deprovisioned, DeleteOrphanError> {
+    ) -> Result<Deleted, Refused> {
         let named_plan = match deletion.plan {
             Some(named) => match self.plan_named(&named) {
                 Some(plan) => Some(plan),
-                None => return Err(DeleteOrphanError::NoSuchPlan(named)),
+                None => return Err(Refused::NoSuchPlan(named.into())),
             },
             None => None,
         };
@@ -247,13 +162,10 @@ impl Operations {
             .instance(&instance, request_context.deadline)
             .await?;
         let call = &request_context.call();
-        let source = self.lists().ok_or(OrphansError::NobodyKnows)?;
-        let (is_known, offering) = source
-            .knows(call, &instance)
-            .await
-            .map_err(OrphansError::Source)?;
+        let source = self.lists()?;
+        let (is_known, offering) = source.knows(call, &instance).await?;
         if is_known {
-            return Err(DeleteOrphanError::NoOrphan(instance));
+            return Err(Refused::NoOrphan(instance));
         }
         let ownership = self.instances.ownership(call, &instance).await?;
         let is_deployed = self.instances.is_deployed(call, &instance).await?;
@@ -264,26 +176,26 @@ impl Operations {
         let owner = record.map_or(Owner::Unknown, |record| record.owner);
         let recorded_plan = record.and_then(|record| record.plan.clone());
         let (plan, origin) = match owner {
-            Owner::AnotherBroker => return Err(DeleteOrphanError::OfAnother(instance)),
+            Owner::AnotherBroker => return Err(Refused::OfAnotherBroker(instance)),
             Owner::ThisBroker => (recorded_plan, Origin::Platform),
             Owner::Unknown if record.is_none() && !is_deployed => {
-                return Ok(Deprovisioned::WasAbsent);
+                return Ok(Deleted::WasAbsent);
             }
             Owner::Unknown if deletion.unmarked == Unmarked::Stay => {
-                return Err(DeleteOrphanError::Unmarked(instance));
+                return Err(Refused::Unmarked(instance));
             }
             Owner::Unknown if matches!(ownership, Ownership::Unreadable) => {
-                return Err(DeleteOrphanError::MarksUnreadable(instance));
+                return Err(Refused::MarksUnreadable(instance));
             }
             Owner::Unknown => (named_plan.or(recorded_plan), Origin::Unmarked),
         };
         if offering == OfferingKnowledge::Unknown
             && deletion.unknown_offering == UnknownOffering::IsWrong
         {
-            return Err(DeleteOrphanError::OfferingUnknown);
+            return Err(Refused::OfferingUnknown);
         }
         if plan.is_none() && deletion.insistence == Insistence::Careful && self.may_have_errands() {
-            return Err(DeleteOrphanError::PlanUnknown(instance));
+            return Err(Refused::OrphanPlanUnknown(instance));
         }
         let latest = self
             .instances
@@ -291,24 +203,14 @@ impl Operations {
             .await?;
         // A creation would be cut short by a delete: it may be one of which the platform does not know yet.
         if latest.as_ref().is_some_and(is_made_or_changed) {
-            return Err(DeleteOrphanError::Instance(Fault::Busy));
+            return Err(Fault::Busy.into());
         }
-        let order = Order {
-            instance,
-            identity: json!({ "service_id": self.offering.id, "plan_id": plan }),
-            plan: plan.unwrap_or_else(PlanId::unknown),
-            parameters: RequestParameters::from_fields(Map::new()),
-            request: request_context.request,
-            deadline: request_context.deadline,
-        };
-        let deleted = self
-            .instances
-            .delete(&order, deletion.insistence, origin)
-            .await?;
-        Ok(match deleted {
-            Deleted::Started(started) => Deprovisioned::Started(started),
-            Deleted::WasAbsent => Deprovisioned::WasAbsent,
-        })
+        let identity = json!({ "service_id": self.offering.id, "plan_id": plan });
+        let nothing = RequestParameters::from_fields(Map::new());
+        let plan = plan.unwrap_or_else(PlanId::unknown);
+        let order = request_context.order(instance, plan, identity, nothing);
+        let deleted = self.instances.delete(&order, deletion.insistence, origin);
+        Ok(deleted.await?)
     }
 
     /// The plan of this name or id.

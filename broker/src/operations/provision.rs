@@ -1,16 +1,14 @@
 //! A new service instance.
 
+use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
 use serde_json::{Map, Value, json};
 
 use odb_adapter_sdk::protocol::RequestParameters;
-use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
 
-use super::{
-    AsyncRequired, CountError, LockTimeout, NotAnObject, Operations, Patience, RequestContext,
-};
+use super::{AcceptsIncomplete, Operations, Refused, RequestContext};
 use crate::{
-    bosh::{Fault, Found, Order, Started},
-    offering::{CatalogFault, InvalidParameters, MaintenanceConflict, ParametersOf, QuotaExceeded},
+    bosh::{Found, Started},
+    offering::ParametersOf,
 };
 
 /// An order for a new service instance (Open Service Broker API 2.17, "Provisioning").
@@ -31,7 +29,7 @@ pub struct ProvisionRequest {
     /// The version of the plan as the platform knows it.
     pub maintenance_version: Option<String>,
     /// Whether the platform waits.
-    pub patience: Patience,
+    pub accepts_incomplete: AcceptsIncomplete,
     /// The whole body, for the adapter.
     pub body: RequestParameters,
 }
@@ -50,30 +48,6 @@ pub enum Provisioned {
     },
 }
 
-/// Why nothing is being made.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant wraps an error that says it")]
-pub enum ProvisionError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogFault),
-    #[error(transparent)]
-    AsyncRequired(#[from] AsyncRequired),
-    #[error(transparent)]
-    NotAnObject(#[from] NotAnObject),
-    #[error(transparent)]
-    Maintenance(#[from] MaintenanceConflict),
-    #[error(transparent)]
-    Lock(#[from] LockTimeout),
-    #[error(transparent)]
-    Count(#[from] CountError),
-    #[error(transparent)]
-    Quota(#[from] QuotaExceeded),
-    #[error(transparent)]
-    Parameters(#[from] InvalidParameters),
-    #[error(transparent)]
-    Instance(#[from] Fault),
-}
-
 impl Operations {
     /// Makes a new service instance. The order of the checks is that of `spec/contracts/broker-behaviour.md` §3.3.
     #[tracing::instrument(name = "provision", skip_all, fields(plan.id = %request.plan))]
@@ -81,9 +55,9 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: ProvisionRequest,
-    ) -> Result<Provisioned, ProvisionError> {
+    ) -> Result<Provisioned, Refused> {
         self.check_in_catalog(&request.service, &request.plan)?;
-        request.patience.required()?;
+        request.accepts_incomplete.required()?;
         let parameters = object(request.parameters.as_ref(), "parameters")?;
         self.check_maintenance_version(&request.plan, request.maintenance_version.as_deref())?;
 
@@ -98,14 +72,7 @@ impl Operations {
             "space_guid": request.space,
             "parameters": parameters,
         });
-        let order = Order {
-            instance: request.instance,
-            plan: request.plan,
-            parameters: request.body,
-            identity,
-            request: request_context.request.clone(),
-            deadline: request_context.deadline,
-        };
+        let order = request_context.order(request.instance, request.plan, identity, request.body);
         let vacancy = match self.instances.find(&order).await? {
             Found::Vacant(vacancy) => vacancy,
             Found::InProgress(started) => return Ok(Provisioned::Started(started)),
@@ -119,7 +86,7 @@ impl Operations {
                 });
             }
         };
-        let _place = match &self.counting {
+        let _reservation = match &self.counting {
             Some(counting) => Some(
                 counting
                     .reserve(
@@ -144,12 +111,12 @@ impl Operations {
 pub(super) fn object(
     value: Option<&Value>,
     member: &'static str,
-) -> Result<Map<String, Value>, NotAnObject> {
+) -> Result<Map<String, Value>, Refused> {
     match value {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(map)) => Ok(map.clone()),
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-            Err(NotAnObject { member })
+            Err(Refused::NotAnObject { member })
         }
     }
 }

@@ -8,35 +8,8 @@ use odb_api_types::{
     management::{MetricUnit, ServiceMetric},
 };
 
-use super::{Operations, RequestContext, SourceError};
+use super::{Operations, Refused, RequestContext};
 use crate::config::Offering;
-
-/// Why it is not told how much is used.
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceMetricsError {
-    /// There is nobody to ask.
-    #[error(
-        "nobody knows how many service instances there are: neither `cf` nor `service_instances_api` is configured"
-    )]
-    NoSource,
-    /// Who could tell has never heard of the offering.
-    #[error("the Cloud Controller knows no plan of the offering: is the broker registered there?")]
-    NotRegistered,
-    /// Who knows does not tell.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-}
-
-impl ServiceMetricsError {
-    /// The code under which it stands in the log.
-    pub fn code(&self) -> Code {
-        match self {
-            Self::NoSource => Code::NoInstanceSource,
-            Self::NotRegistered => Code::OfferingUnknown,
-            Self::Source(error) => error.code(),
-        }
-    }
-}
 
 impl Operations {
     /// How much is used: of each plan, in the order of the catalog, then of all together. Instances of plans that the
@@ -45,11 +18,11 @@ impl Operations {
     pub async fn service_metrics(
         &self,
         request_context: RequestContext,
-    ) -> Result<Vec<ServiceMetric>, ServiceMetricsError> {
+    ) -> Result<Vec<ServiceMetric>, Refused> {
         let source = self.sources.counts.as_ref();
-        let source = source.ok_or(ServiceMetricsError::NoSource)?;
+        let source = source.ok_or(Refused::NoSource)?;
         let counts = source.by_plan(&request_context.call()).await?;
-        let counts = counts.ok_or(ServiceMetricsError::NotRegistered)?;
+        let counts = counts.ok_or(Refused::NotRegistered)?;
         for (plan, instances) in &counts {
             if *instances > 0 && self.offering.plan(plan).is_none() {
                 tracing::warn!(

@@ -1,16 +1,13 @@
-//! The end of credentials.
+//! The end of credentials, and what is known of them before.
 
+use odb_adapter_sdk::protocol::Binding;
 use odb_api_types::ids::{BindingId, InstanceId, OfferingId, PlanId};
 
 use super::{
-    LockTimeout, Operations, RequestContext,
-    secure_bindings::{BindingNames, SecureBindingFault},
+    Operations, Refused, RequestContext, secure_bindings::BindingNames,
     undo_bind::is_unknown_binding,
 };
-use crate::{
-    bosh::{BindingOrder, Fault, parameters_of_unbind},
-    offering::CatalogFault,
-};
+use crate::bosh::{BindingOrder, Fault, parameters_of_unbind};
 
 /// The end of credentials (Open Service Broker API 2.17, "Unbinding").
 #[derive(Debug)]
@@ -25,25 +22,6 @@ pub struct UnbindRequest {
     pub plan: PlanId,
 }
 
-/// Why the credentials may still work.
-#[derive(Debug, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "each variant wraps an error that says it, or has its text"
-)]
-pub enum UnbindError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogFault),
-    #[error(transparent)]
-    Lock(#[from] LockTimeout),
-    #[error(transparent)]
-    Instance(#[from] Fault),
-    #[error(
-        "the service has no such binding any more, but the runtime CredHub may still have its credentials"
-    )]
-    Stored(#[source] SecureBindingFault),
-}
-
 impl Operations {
     /// Takes credentials back. What the runtime CredHub has of them goes whenever the service does not have them any more,
     /// be it that they were never made, so that whatever broke off half-way is cleaned up.
@@ -52,7 +30,7 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: UnbindRequest,
-    ) -> Result<(), UnbindError> {
+    ) -> Result<(), Refused> {
         self.check_service(&request.service)?;
         let _turn = self
             .locks
@@ -80,8 +58,32 @@ impl Operations {
         };
         if let (true, Some(secure), Some(names)) = (is_gone, &self.secure_bindings, names) {
             let removed = secure.remove(&call, &names, None).await;
-            removed.map_err(UnbindError::Stored)?;
+            removed.map_err(Refused::RemoveBinding)?;
         }
         Ok(unbound?)
+    }
+
+    /// Tells what the platform was told when the binding was made: a reference in the place of credentials. Nobody else is
+    /// asked but the runtime CredHub. Parameters are not kept, and so not told.
+    #[tracing::instrument(name = "fetch_binding", skip_all, fields(binding.id = %binding))]
+    pub async fn fetch_binding(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+        binding: BindingId,
+    ) -> Result<Binding, Refused> {
+        let Some(secure) = &self.secure_bindings else {
+            return Err(Refused::NoSuchBinding);
+        };
+        let names = BindingNames::new(&self.offering.id, &instance, &binding)
+            .map_err(|_| Refused::NoSuchBinding)?;
+        // One that is being made is not there yet.
+        let _turn = self
+            .locks
+            .binding_record(&instance, &binding, request_context.deadline)
+            .await?;
+        let record = secure.find(&request_context.call(), &names).await;
+        let record = record.map_err(Refused::LookUpBinding)?;
+        Ok(record.ok_or(Refused::NoSuchBinding)?.into_answer())
     }
 }

@@ -5,15 +5,12 @@ use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
 use odb_platform::http::Call;
 use serde_json::{Value, json};
 
-use super::{
-    AsyncRequired, CountError, LockTimeout, NotAnObject, Operations, Patience, RequestContext,
-    provision::object,
-};
+use super::{AcceptsIncomplete, Operations, Refused, RequestContext, provision::object};
 use crate::{
-    bosh::{Fault, Order, Started, Upgraded},
+    bosh::Upgraded,
     offering::{
-        CatalogFault, InvalidParameters, ParametersOf, PlanMovement, QuotaExceeded,
-        RequestedParameters, UpdateMeaning, UpdateQuestion, UpdateRefused, meaning_of_update,
+        ParametersOf, PlanMovement, RequestedParameters, UpdateMeaning, UpdateQuestion,
+        meaning_of_update,
     },
 };
 
@@ -33,7 +30,7 @@ pub struct UpdateRequest {
     /// The version of the plan as the platform knows it.
     pub maintenance_version: Option<String>,
     /// Whether the platform waits.
-    pub patience: Patience,
+    pub accepts_incomplete: AcceptsIncomplete,
     /// The whole body, for the adapter.
     pub body: RequestParameters,
 }
@@ -47,39 +44,6 @@ pub struct PreviousValues {
     pub maintenance_version: Option<String>,
 }
 
-/// What came of a request.
-#[derive(Debug)]
-pub enum Updated {
-    /// It is being changed.
-    Started(Started),
-    /// It is what was asked for.
-    NothingToDo,
-}
-
-/// Why nothing changes.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant wraps an error that says it")]
-pub enum UpdateError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogFault),
-    #[error(transparent)]
-    AsyncRequired(#[from] AsyncRequired),
-    #[error(transparent)]
-    NotAnObject(#[from] NotAnObject),
-    #[error(transparent)]
-    Refused(#[from] UpdateRefused),
-    #[error(transparent)]
-    Lock(#[from] LockTimeout),
-    #[error(transparent)]
-    Count(#[from] CountError),
-    #[error(transparent)]
-    Quota(#[from] QuotaExceeded),
-    #[error(transparent)]
-    Parameters(#[from] InvalidParameters),
-    #[error(transparent)]
-    Instance(#[from] Fault),
-}
-
 impl Operations {
     /// Changes a service instance. The order of the checks is that of `spec/contracts/broker-behaviour.md` §3.5.
     #[tracing::instrument(name = "update", skip_all)]
@@ -87,12 +51,12 @@ impl Operations {
         &self,
         request_context: RequestContext,
         request: UpdateRequest,
-    ) -> Result<Updated, UpdateError> {
+    ) -> Result<Upgraded, Refused> {
         self.check_service(&request.service)?;
         if let Some(plan) = &request.plan {
             self.check_in_catalog(&request.service, plan)?;
         }
-        request.patience.required()?;
+        request.accepts_incomplete.required()?;
         let parameters = object(request.parameters.as_ref(), "parameters")?;
 
         let _turn = self
@@ -121,7 +85,7 @@ impl Operations {
         };
         match self.meaning(&call, &request.instance, &question).await? {
             UpdateMeaning::Update { plan, movement } => {
-                let _place = match &self.counting {
+                let _reservation = match &self.counting {
                     Some(counting) if movement == PlanMovement::Moves => Some(
                         counting
                             .reserve_move(
@@ -143,16 +107,9 @@ impl Operations {
                     "maintenance_version": request.maintenance_version,
                 });
                 let from = from.unwrap_or_else(|| plan.clone());
-                let order = Order {
-                    instance: request.instance,
-                    plan,
-                    parameters: request.body,
-                    identity,
-                    request: request_context.request,
-                    deadline: request_context.deadline,
-                };
+                let order = request_context.order(request.instance, plan, identity, request.body);
                 let started = self.instances.update(&order, &from).await?;
-                Ok(Updated::Started(started))
+                Ok(Upgraded::Started(started))
             }
             UpdateMeaning::Upgrade { plan } => {
                 let identity = json!({
@@ -160,24 +117,15 @@ impl Operations {
                     "plan_id": plan,
                     "maintenance_version": request.maintenance_version,
                 });
-                let order = Order {
-                    instance: request.instance,
-                    plan,
-                    parameters: request.body.only("context"),
-                    identity,
-                    request: request_context.request,
-                    deadline: request_context.deadline,
-                };
-                Ok(match self.instances.upgrade(&order).await? {
-                    Upgraded::Started(started) => Updated::Started(started),
-                    Upgraded::NothingToDo => Updated::NothingToDo,
-                })
+                let context = request.body.only("context");
+                let order = request_context.order(request.instance, plan, identity, context);
+                Ok(self.instances.upgrade(&order).await?)
             }
             UpdateMeaning::Nothing => {
                 self.instances
                     .require_at_rest(&call, &request.instance)
                     .await?;
-                Ok(Updated::NothingToDo)
+                Ok(Upgraded::NothingToDo)
             }
         }
     }
@@ -189,7 +137,7 @@ impl Operations {
         call: &Call,
         instance: &InstanceId,
         question: &UpdateQuestion<'_>,
-    ) -> Result<UpdateMeaning, UpdateError> {
+    ) -> Result<UpdateMeaning, Refused> {
         let meaning = meaning_of_update(&self.offering, question)?;
         let plan = question.plan.or(question.previous_plan);
         let (UpdateMeaning::Nothing, Some(plan)) = (&meaning, plan) else {

@@ -1,63 +1,93 @@
-//! A service instance with what the operator offers today, as the operator asks for it.
+//! What operators have done to a service instance, and what they see of it before.
 
 use odb_adapter_sdk::protocol::RequestParameters;
-use odb_api_types::ids::{InstanceId, PlanId};
-use serde_json::json;
-
-use super::{LockTimeout, NotAnObject, Operations, RequestContext, provision::object};
-use crate::{
-    bosh::{Fault, Order, Upgraded},
-    offering::CatalogFault,
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    management::DryRun,
 };
+use serde_json::{Map, Value, json};
 
-/// An operator's wish for an upgrade of a service instance (`spec/contracts/broker-behaviour.md` §3.6, §6). Users upgrade
-/// by an update request.
-#[derive(Debug)]
-pub struct UpgradeRequest {
-    /// The service instance.
-    pub instance: InstanceId,
-    /// The plan it is on.
-    pub plan: PlanId,
-    /// The whole body. The adapter is told its context, which may be absent or null.
-    pub body: RequestParameters,
-}
-
-/// Why there is no upgrade.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each variant wraps an error that says it")]
-pub enum UpgradeError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogFault),
-    #[error(transparent)]
-    NotAnObject(#[from] NotAnObject),
-    #[error(transparent)]
-    Lock(#[from] LockTimeout),
-    #[error(transparent)]
-    Instance(#[from] Fault),
-}
+use super::{Operations, Refused, RequestContext, provision::object};
+use crate::bosh::{Cancelled, Order, Started, Upgraded};
 
 impl Operations {
-    /// Brings a service instance to what the operator offers today. What its user has asked for stays.
+    /// Brings a service instance to what the operator offers today (`spec/contracts/broker-behaviour.md` §3.6, §6). What its
+    /// user has asked for stays. The adapter gets the context of the body, which may be absent or null.
     #[tracing::instrument(name = "upgrade", skip_all)]
     pub async fn upgrade(
         &self,
         request_context: RequestContext,
-        request: UpgradeRequest,
-    ) -> Result<Upgraded, UpgradeError> {
-        self.check_plan(&request.plan)?;
-        object(request.body.fields().get("context"), "context")?;
+        instance: InstanceId,
+        plan: PlanId,
+        body: RequestParameters,
+    ) -> Result<Upgraded, Refused> {
+        let identity = json!({ "plan_id": plan });
+        let order = self.order_of_upgrade(&request_context, instance, plan, identity, &body)?;
+        let _turn = self.locks.instance(&order.instance, order.deadline).await?;
+        Ok(self.instances.upgrade(&order).await?)
+    }
+
+    /// Reports what an upgrade would change. Changes nothing, and waits for no lock: of a busy instance it reports what was
+    /// deployed last.
+    #[tracing::instrument(name = "dry run", skip_all)]
+    pub async fn dry_run(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+        plan: PlanId,
+        body: RequestParameters,
+    ) -> Result<DryRun, Refused> {
+        let order = self.order_of_upgrade(&request_context, instance, plan, Value::Null, &body)?;
+        Ok(self.instances.dry_run(&order).await?)
+    }
+
+    fn order_of_upgrade(
+        &self,
+        request_context: &RequestContext,
+        instance: InstanceId,
+        plan: PlanId,
+        identity: Value,
+        body: &RequestParameters,
+    ) -> Result<Order, Refused> {
+        self.check_plan(&plan)?;
+        object(body.fields().get("context"), "context")?;
+        Ok(request_context.order(instance, plan, identity, body.only("context")))
+    }
+
+    /// Puts a service instance onto new VMs (`spec/contracts/broker-behaviour.md` §6). Nothing else about it changes.
+    #[tracing::instrument(name = "recreate", skip_all)]
+    pub async fn recreate(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+        plan: PlanId,
+    ) -> Result<Started, Refused> {
+        self.check_plan(&plan)?;
         let _turn = self
             .locks
-            .instance(&request.instance, request_context.deadline)
+            .instance(&instance, request_context.deadline)
             .await?;
-        let order = Order {
-            instance: request.instance,
-            identity: json!({ "plan_id": request.plan }),
-            plan: request.plan,
-            parameters: request.body.only("context"),
-            request: request_context.request,
-            deadline: request_context.deadline,
-        };
-        Ok(self.instances.upgrade(&order).await?)
+        let identity = json!({ "plan_id": plan });
+        let nothing = RequestParameters::from_fields(Map::new());
+        let order = request_context.order(instance, plan, identity, nothing);
+        Ok(self.instances.recreate(&order).await?)
+    }
+
+    /// Cancels the operation in progress on an instance.
+    #[tracing::instrument(name = "cancel", skip_all)]
+    pub async fn cancel(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+    ) -> Result<Cancelled, Refused> {
+        let _turn = self
+            .locks
+            .instance(&instance, request_context.deadline)
+            .await?;
+        let call = request_context.call();
+        let cancelled = self
+            .instances
+            .cancel(&call, &instance, &request_context.request);
+        Ok(cancelled.await?)
     }
 }

@@ -12,7 +12,6 @@ use super::{Checked, StartUpFault, trust};
 use crate::{
     config::{self, CloudFoundryChecks, Config},
     operations::{CloudControllerSource, InstanceSource, InstanceSources, Operations},
-    telemetry::Chain,
 };
 
 /// Whom the questions for instances are put to. Nobody is asked yet.
@@ -42,13 +41,7 @@ pub(super) fn is_counted_at_start(config: &Config) -> bool {
 /// Learns what orders are held against. An order that comes before that is learned, or when it cannot be learned now,
 /// learns it itself.
 pub(super) async fn prepare(operations: &Operations, limit: Duration) {
-    if let Err(error) = operations.prepare_counting(&Call::within(limit)).await {
-        tracing::warn!(
-            code = %error.code(),
-            error = %Chain(&error),
-            "the service instances could not be counted yet; the first order tries again"
-        );
-    }
+    operations.prepare_counting(&Call::within(limit)).await;
 }
 
 /// The service instances API, if there is one. It is not asked yet.

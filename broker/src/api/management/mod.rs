@@ -1,23 +1,18 @@
-//! The management API, which the operator's errands speak: a file per route (`spec/contracts/broker-behaviour.md` §6).
+//! The management API, which the operator's errands speak (`spec/contracts/broker-behaviour.md` §6).
 
-mod dry_run;
-mod health;
+mod go_lists;
+mod instance;
 mod inventory;
-mod operate;
-mod operation;
-mod orphan_deployments;
 mod orphans;
 mod runs;
-mod service_instances;
-mod service_metrics;
 mod streamed;
 
 use actix_web::{Scope, dev::HttpServiceFactory, web};
 
 use super::edge::{self, wrong_method};
 
-/// What the Go broker does not know. Refusals below it have codes, whoever refuses: errands tell by them that the broker has
-/// answered, and neither a Go broker nor a router.
+/// What the Go broker does not know. Errors below it have codes, whatever refuses: errands tell by them that the
+/// broker has answered, and neither a Go broker nor a router.
 pub(super) const OWN: &str = "/mgmt/v1/";
 
 /// Everything under `/mgmt`.
@@ -26,22 +21,22 @@ pub(super) fn scope() -> impl HttpServiceFactory {
     let routes = routes
         .service(
             web::resource("/service_instances")
-                .route(web::get().to(service_instances::list))
+                .route(web::get().to(go_lists::service_instances))
                 .default_service(web::to(|| wrong_method("GET"))),
         )
         .service(
             web::resource("/orphan_deployments")
-                .route(web::get().to(orphan_deployments::list))
+                .route(web::get().to(go_lists::orphan_deployments))
                 .default_service(web::to(|| wrong_method("GET"))),
         )
         .service(
             web::resource("/metrics")
-                .route(web::get().to(service_metrics::metrics))
+                .route(web::get().to(go_lists::metrics))
                 .default_service(web::to(|| wrong_method("GET"))),
         );
     let routes = routes.service(
         web::resource("/service_instances/{instance}")
-            .route(web::patch().to(operate::operate))
+            .route(web::patch().to(instance::roll_out))
             .default_service(web::to(|| wrong_method("PATCH"))),
     );
     let routes = routes
@@ -83,24 +78,24 @@ pub(super) fn scope() -> impl HttpServiceFactory {
         );
     let routes = routes.service(
         web::resource("/v1/service_instances/{instance}/operation")
-            .route(web::get().to(operation::review))
-            .route(web::delete().to(operation::cancel))
+            .route(web::get().to(instance::operation))
+            .route(web::delete().to(instance::cancel))
             .default_service(web::to(|| wrong_method("GET, DELETE"))),
     );
     let routes = routes.service(
         web::resource("/v1/service_instances/{instance}/dry_run")
-            .route(web::post().to(dry_run::dry_run))
+            .route(web::post().to(instance::dry_run))
             .default_service(web::to(|| wrong_method("POST"))),
     );
     let routes = routes
         .service(
             web::resource("/v1/service_instances/{instance}/health")
-                .route(web::get().to(health::health))
+                .route(web::get().to(instance::health))
                 .default_service(web::to(|| wrong_method("GET"))),
         )
         .service(
             web::resource("/v1/director")
-                .route(web::get().to(health::director))
+                .route(web::get().to(instance::director))
                 .default_service(web::to(|| wrong_method("GET"))),
         );
     routes.default_service(web::to(edge::no_such_path))

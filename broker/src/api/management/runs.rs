@@ -3,52 +3,45 @@
 use actix_web::{
     Error, HttpResponse,
     http::StatusCode,
-    web::{Bytes, Data, Path},
+    web::{Bytes, Path},
 };
+use jiff::Timestamp;
 use odb_api_types::{
     code::Code,
     management::{BeginRun, EndRun, RunKind},
 };
-use serde::{Deserialize, de::DeserializeOwned, de::IntoDeserializer, de::value};
+use serde::{Deserialize, de::IntoDeserializer, de::value};
 
-use crate::{
-    api::{
-        AppState,
-        incoming::{self, Parameters, WithContext},
-        refusal::Refusal,
-    },
-    bosh::RunFault,
-    operations::Cut,
+use crate::api::{
+    error::ApiError,
+    incoming::{self, Parameters},
+    refused::RequestKind,
+    run::Run,
 };
 
-/// `POST /mgmt/v1/runs`.
-pub(super) async fn begin(
-    app: Data<AppState>,
-    WithContext(request_context): WithContext,
-    body: Result<Bytes, Error>,
-) -> Result<HttpResponse, Refusal> {
-    let BeginRun { kind } = read(body)?;
-    let operations = app.operations.clone();
-    let work = async move { operations.begin_run(request_context, kind).await };
-    let run = finished(app.lifecycle.finish(work).await)?;
-    Ok(HttpResponse::Created().json(run))
+/// `POST /mgmt/v1/runs`: begins a run, which takes the place of the one before.
+pub(super) async fn begin(run: Run, body: Result<Bytes, Error>) -> Result<HttpResponse, ApiError> {
+    let BeginRun { kind } = incoming::body(body)?.value;
+    let begun = run.operator(RequestKind::Other, |operations, context| async move {
+        let runs = operations.instances().runs();
+        Ok(runs.begin(&context.call(), kind, Timestamp::now()).await?)
+    });
+    Ok(HttpResponse::Created().json(begun.await?))
 }
 
 /// `GET /mgmt/v1/runs/latest`.
-pub(super) async fn latest(
-    app: Data<AppState>,
-    WithContext(request_context): WithContext,
-    query: Parameters,
-) -> Result<HttpResponse, Refusal> {
+pub(super) async fn latest(run: Run, query: Parameters) -> Result<HttpResponse, ApiError> {
     let text = query.required("kind")?;
     let kind = RunKind::deserialize(text.into_deserializer()).map_err(|_: value::Error| {
-        Refusal::malformed("The kind of a run is `upgrade` or `recreate`.")
+        ApiError::malformed("The kind of a run is `upgrade` or `recreate`.")
     })?;
-    let operations = app.operations.clone();
-    let work = async move { operations.latest_run(request_context, kind).await };
-    match finished(app.lifecycle.finish(work).await)? {
+    let latest = run.operator(RequestKind::Other, |operations, context| async move {
+        let runs = operations.instances().runs();
+        Ok(runs.latest(&context.call(), kind).await?)
+    });
+    match latest.await? {
         Some(run) => Ok(HttpResponse::Ok().json(run)),
-        None => Err(Refusal::new(
+        None => Err(ApiError::new(
             StatusCode::NOT_FOUND,
             Code::NotFound,
             "There has been no run of this kind.",
@@ -56,55 +49,19 @@ pub(super) async fn latest(
     }
 }
 
-/// `PATCH /mgmt/v1/runs/{id}`.
+/// `PATCH /mgmt/v1/runs/{id}`: records how a run has ended.
 pub(super) async fn end(
-    app: Data<AppState>,
-    WithContext(request_context): WithContext,
+    run: Run,
     path: Path<String>,
     body: Result<Bytes, Error>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, ApiError> {
     let id = path
         .parse()
-        .map_err(|error| Refusal::malformed(format!("The run cannot be found: {error}.")))?;
-    let EndRun { outcome } = read(body)?;
-    let operations = app.operations.clone();
-    let work = async move { operations.end_run(request_context, id, outcome).await };
-    let run = finished(app.lifecycle.finish(work).await)?;
-    Ok(HttpResponse::Ok().json(run))
-}
-
-fn read<T: DeserializeOwned>(body: Result<Bytes, Error>) -> Result<T, Refusal> {
-    Ok(incoming::body::<T>(body)?.value)
-}
-
-fn finished<T>(result: Result<Result<T, RunFault>, Cut>) -> Result<T, Refusal> {
-    match result {
-        Ok(told) => told.map_err(refuse),
-        Err(error @ Cut::Stopping) => Err(Refusal::stopping(error)),
-        Err(error @ Cut::Off(_)) => Err(Refusal::unattended().because(error)),
-    }
-}
-
-fn refuse(fault: RunFault) -> Refusal {
-    if fault.is_out_of_time() {
-        return Refusal::out_of_time(fault);
-    }
-    let (status, code) = match &fault {
-        RunFault::NotKept => (StatusCode::NOT_IMPLEMENTED, Code::NothingKept),
-        RunFault::Unknown { .. } => (StatusCode::NOT_FOUND, Code::NotFound),
-        RunFault::Superseded { .. } | RunFault::Succeeded { .. } | RunFault::Overtaken => {
-            (StatusCode::CONFLICT, Code::RunOver)
-        }
-        RunFault::NotUnderstood { .. } => (StatusCode::INTERNAL_SERVER_ERROR, Code::Marker),
-        RunFault::Director { .. } => (StatusCode::BAD_GATEWAY, Code::Director),
-    };
-    Refusal::new(status, code, sentence(&fault)).because(fault)
-}
-
-/// Who asks here is the operator.
-fn sentence(fault: &RunFault) -> String {
-    let text = fault.to_string();
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+        .map_err(|error| ApiError::malformed(format!("The run cannot be found: {error}.")))?;
+    let EndRun { outcome } = incoming::body(body)?.value;
+    let ended = run.operator(RequestKind::Other, |operations, context| async move {
+        let runs = operations.instances().runs();
+        Ok(runs.end(&context.call(), id, outcome).await?)
+    });
+    Ok(HttpResponse::Ok().json(ended.await?))
 }

@@ -1,6 +1,6 @@
 //! Long lists as answers: written while they are read, so that memory is that of a few entries.
 //!
-//! What goes wrong before the first entry is a refusal like any other. Afterwards the status is told already: the answer is cut
+//! What goes wrong before the first entry is an error like any other. Afterwards the status is told already: the answer is cut
 //! off, so that nobody takes a part for the whole.
 
 use std::{future::Future, pin::pin};
@@ -11,8 +11,12 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::{
-    api::{AppState, refusal::Refusal},
-    operations::Cut,
+    api::{
+        error::ApiError,
+        refused::{Audience, ErrorContext, RequestKind},
+        run::Run,
+    },
+    operations::{Operations, Refused, RequestContext},
 };
 
 /// Entries that are written at once, if there are as many.
@@ -41,38 +45,40 @@ enum Part {
 #[error("the list broke off")]
 struct BrokenOff;
 
-/// Answers with the entries of a stream.
-pub(super) async fn answer<T, E, Entries>(
-    app: &AppState,
-    entries: impl Future<Output = Result<Entries, E>> + Send + 'static,
-    frame: Frame,
-    refuse: fn(E) -> Refusal,
-) -> Result<HttpResponse, Refusal>
-where
-    T: Serialize + Send + 'static,
-    E: std::error::Error + Send + Sync + 'static,
-    Entries: Stream<Item = Result<T, E>> + Send + Unpin + 'static,
-{
-    let beginning = Box::pin(async move {
-        let mut entries = entries.await?;
-        let first = entries.next().await.transpose()?;
-        Ok((first, entries))
-    });
-    // On the main runtime: connections to neighbours must not die with an HTTP worker.
-    let (first, others) = match app.lifecycle.finish(beginning).await {
-        Ok(begun) => begun.map_err(refuse)?,
-        Err(error @ Cut::Stopping) => return Err(Refusal::stopping(error)),
-        Err(error @ Cut::Off(_)) => return Err(Refusal::unattended().because(error)),
-    };
-    let mut response = HttpResponse::Ok();
-    response.content_type("application/json");
-    let Some(first) = first else {
-        return Ok(response.body(frame.empty));
-    };
-    let (parts, written) = mpsc::channel(WAITING);
-    let entries = stream::iter([Ok(first)]).chain(others);
-    app.lifecycle.go_on(write(entries, frame, parts, refuse));
-    Ok(response.streaming(body(written)))
+impl Run {
+    /// Answers the operator with the entries of a stream.
+    pub(super) async fn streamed<T, Work, Entries>(
+        &self,
+        kind: RequestKind,
+        frame: Frame,
+        work: impl FnOnce(Operations, RequestContext) -> Work,
+    ) -> Result<HttpResponse, ApiError>
+    where
+        T: Serialize + Send + 'static,
+        Work: Future<Output = Result<Entries, Refused>> + Send + 'static,
+        Entries: Stream<Item = Result<T, Refused>> + Send + Unpin + 'static,
+    {
+        let context = self.error_context(Audience::Operator, kind);
+        let begun = self.finish(&context, |operations, request_context| {
+            let entries = work(operations, request_context);
+            async move {
+                let mut entries = entries.await?;
+                let first = entries.next().await.transpose()?;
+                Ok((first, entries))
+            }
+        });
+        let (first, others) = begun.await?;
+        let mut response = HttpResponse::Ok();
+        response.content_type("application/json");
+        let Some(first) = first else {
+            return Ok(response.body(frame.empty));
+        };
+        let (parts, written) = mpsc::channel(WAITING);
+        let entries = stream::iter([Ok(first)]).chain(others);
+        let writing = write(entries, frame, parts, context);
+        self.app.lifecycle.go_on(writing);
+        Ok(response.streaming(body(written)))
+    }
 }
 
 /// The parts as they are written. Without the last one the answer is not whole, whatever has become of who was to write it.
@@ -88,11 +94,11 @@ fn body(written: mpsc::Receiver<Part>) -> impl Stream<Item = Result<Bytes, Broke
 }
 
 /// Writes until the end, or until nobody takes it any more.
-async fn write<T, E>(
-    entries: impl Stream<Item = Result<T, E>>,
+async fn write<T>(
+    entries: impl Stream<Item = Result<T, Refused>>,
     frame: Frame,
     parts: mpsc::Sender<Part>,
-    refuse: fn(E) -> Refusal,
+    context: ErrorContext,
 ) where
     T: Serialize,
 {
@@ -103,7 +109,7 @@ async fn write<T, E>(
         for entry in batch {
             match entry {
                 Ok(entry) => append(&mut text, &entry, is_first),
-                Err(error) => return refuse(error).log_in_the_middle(),
+                Err(error) => return context.refuse(error).log_in_the_middle(),
             }
             is_first = false;
         }

@@ -5,68 +5,54 @@ use std::time::Duration;
 use actix_web::{
     HttpResponse,
     http::{StatusCode, header},
-    web::{Data, Path},
+    web::Path,
 };
+use odb_api_types::{code::Code, kind::OperationKind, management::OperationState};
 use serde::Serialize;
 
 use crate::{
     api::{
-        AppState,
-        fault::{Asking, Audience},
-        incoming::{self, Parameters, WithContext},
-        refusal::Refusal,
+        error::ApiError,
+        incoming::{self, Parameters},
+        refused::RequestKind,
+        run::Run,
     },
+    bosh::OperationToken,
     engine::{Condition, LastOperation, OperationView},
-    operations::LastOperationRequest,
 };
-use odb_api_types::{code::Code, kind::OperationKind, management::OperationState};
 
-/// Tells how an operation is doing.
+/// Reports how an operation is doing. Without a token, or with one that is not understood, the latest operation is meant.
 pub(super) async fn last_operation(
-    app: Data<AppState>,
-    WithContext(request_context): WithContext,
+    run: Run,
     path: Path<String>,
     query: Parameters,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, ApiError> {
     let instance = incoming::instance_id(path.into_inner())?;
-    let request = LastOperationRequest {
-        instance: instance.clone(),
-        token: query.get("operation").map(str::to_owned),
-    };
-    let asking = Asking {
-        audience: Audience::User,
-        app: &app,
-        request_context: &request_context,
-        instance: &instance,
-        asked: None,
-    };
-    let work = {
-        let (app, request_context) = (app.clone(), request_context.clone());
-        async move {
-            app.operations
-                .last_operation(request_context, request)
-                .await
-        }
-    };
-    // On the main runtime: connections to the Director must not die with an HTTP worker.
-    let latest = match app.lifecycle.finish(work).await {
-        Ok(latest) => latest.map_err(|fault| asking.fault(fault))?,
-        Err(cut) => return Err(asking.cut(cut)),
-    };
-    match latest {
+    let token = query.get("operation").and_then(OperationToken::parse);
+    let polled = instance.clone();
+    let latest = run.user(
+        &instance,
+        RequestKind::Other,
+        |operations, context| async move {
+            let (call, instances) = (context.call(), operations.instances());
+            let latest = instances.last_operation(&call, &polled, token.as_ref(), &context.request);
+            Ok(latest.await?)
+        },
+    );
+    match latest.await? {
         LastOperation::Known(operation, ask_again) => {
             let mut response = HttpResponse::Ok();
             if operation.is_in_progress() {
                 response.insert_header((header::RETRY_AFTER, whole_seconds(ask_again)));
             }
-            Ok(response.json(Told::from(operation)))
+            Ok(response.json(Status::from(operation)))
         }
-        LastOperation::Gone => Err(Refusal::new(
+        LastOperation::Gone => Err(ApiError::new(
             StatusCode::GONE,
             Code::NotFound,
             "the service instance is gone",
         )),
-        LastOperation::Unknown => Err(Refusal::new(
+        LastOperation::Unknown => Err(ApiError::new(
             StatusCode::NOT_FOUND,
             Code::NotFound,
             "The service instance does not exist.",
@@ -76,7 +62,7 @@ pub(super) async fn last_operation(
 
 /// How an operation stands (Open Service Broker API 2.17, "Polling Last Operation for Service Instances").
 #[derive(Serialize)]
-struct Told {
+struct Status {
     state: State,
     description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +80,7 @@ enum State {
     Failed,
 }
 
-impl From<OperationView> for Told {
+impl From<OperationView> for Status {
     /// Failed updates and deletes say what they have left, as far as that is known; nothing else may
     /// (`spec/contracts/osb-api.md` §1.3). The same deployment can always be tried again.
     fn from(operation: OperationView) -> Self {

@@ -1,15 +1,9 @@
-//! The Open Service Broker API: a file per route, its request and its errors beside it.
+//! The Open Service Broker API: what platforms ask for.
 
-mod bind;
+mod binding;
 mod catalog;
-mod deprovision;
-mod fetch;
-mod fetch_binding;
+mod instance;
 mod last_operation;
-mod not_offered;
-mod provision;
-mod unbind;
-mod update;
 mod version;
 
 use actix_web::{Scope, dev::HttpServiceFactory, middleware::from_fn, web};
@@ -28,10 +22,10 @@ pub(super) fn scope() -> impl HttpServiceFactory {
         )
         .service(
             web::resource("/service_instances/{instance}")
-                .route(web::put().to(provision::provision))
-                .route(web::patch().to(update::update))
-                .route(web::delete().to(deprovision::deprovision))
-                .route(web::get().to(fetch::fetch))
+                .route(web::put().to(instance::provision))
+                .route(web::patch().to(instance::update))
+                .route(web::delete().to(instance::deprovision))
+                .route(web::get().to(instance::fetch))
                 .default_service(web::to(|| wrong_method("GET, PUT, PATCH, DELETE"))),
         )
         .service(
@@ -41,16 +35,16 @@ pub(super) fn scope() -> impl HttpServiceFactory {
         )
         .service(
             web::resource("/service_instances/{instance}/service_bindings/{binding}")
-                .route(web::put().to(bind::bind))
-                .route(web::delete().to(unbind::unbind))
-                .route(web::get().to(fetch_binding::fetch_binding))
+                .route(web::put().to(binding::bind))
+                .route(web::delete().to(binding::unbind))
+                .route(web::get().to(binding::fetch))
                 .default_service(web::to(|| wrong_method("GET, PUT, DELETE"))),
         )
         .service(
             web::resource(
                 "/service_instances/{instance}/service_bindings/{binding}/last_operation",
             )
-            .route(web::get().to(not_offered::last_binding_operation))
+            .route(web::get().to(binding::last_operation))
             .default_service(web::to(|| wrong_method("GET"))),
         )
         .default_service(web::to(edge::no_such_path));

@@ -9,7 +9,7 @@ use actix_web::{
 };
 use odb_api_types::code::Code;
 
-use crate::api::refusal::Refusal;
+use crate::api::error::ApiError;
 
 /// Any 2.x will do: minor versions only add.
 pub(super) async fn require(
@@ -22,8 +22,8 @@ pub(super) async fn require(
             .await
             .map(ServiceResponse::map_into_boxed_body),
         Err(why) => {
-            let refusal = Refusal::new(StatusCode::PRECONDITION_FAILED, Code::ApiVersion, why);
-            let response: HttpResponse = refusal.error_response();
+            let error = ApiError::new(StatusCode::PRECONDITION_FAILED, Code::ApiVersion, why);
+            let response: HttpResponse = error.error_response();
             Ok(request.into_response(response))
         }
     }

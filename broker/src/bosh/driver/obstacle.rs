@@ -12,13 +12,13 @@ use crate::{
         insistence::Passing,
         narrative,
     },
-    complaint::{Asked, Complaint, Told},
     engine::Condition,
     telemetry::{
         Chain,
         metrics::{FollowedOperation, OperationOutcome},
         redact,
     },
+    user_message::{IN_OUTCOME, UserMessage, with_cause},
     wait::Backoff,
 };
 use odb_api_types::{code::Code, kind::OperationKind, management::StageState};
@@ -143,7 +143,7 @@ impl Driver {
                     cause,
                     "the deployment is deleted, but what belongs to the instance could not be removed; the deletion can be repeated"
                 );
-                narrative::unclean(self.operation.kind(), &self.complaint(None))
+                narrative::unclean(self.operation.kind(), &self.user_message(None))
             }
             Ending::StillThere => {
                 tracing::error!(code = %Code::TaskFailed, cause, "the deletion has failed, and can be repeated");
@@ -155,7 +155,7 @@ impl Driver {
             }
             Ending::Unknown => {
                 tracing::error!(code = %Code::TaskFailed, cause, "it is not known how the operation ended; it counts as failed, and can be repeated");
-                narrative::unknown_end(self.operation.kind(), &self.complaint(None))
+                narrative::unknown_end(self.operation.kind(), &self.user_message(None))
             }
         };
         let failed = |description| Outcome::Failed {
@@ -169,7 +169,7 @@ impl Driver {
             | Ending::Unclean
             | Ending::StillThere
             | Ending::Gone
-            | Ending::Unknown => Told::Ending.with_cause(description.clone(), cause, detail),
+            | Ending::Unknown => with_cause(description.clone(), IN_OUTCOME, cause, detail),
         };
         let outcome = match end {
             Ending::Cancellation => OperationOutcome::Cancelled,
@@ -204,17 +204,17 @@ impl Driver {
         if let (OperationKind::Upgrade, Some(task)) = (kind, task) {
             return format!("Failed for bosh task: {task}");
         }
-        let complaint = self.complaint(task);
-        format!("Instance {} failed: {complaint}", kind.noun())
+        let message = self.user_message(task);
+        format!("Instance {} failed: {message}", kind.noun())
     }
 
-    fn complaint(&self, task: Option<TaskId>) -> Complaint<'_> {
-        Complaint {
+    fn user_message(&self, task: Option<TaskId>) -> UserMessage<'_> {
+        UserMessage {
             service: &self.neighbours.offering.name,
             instance: &self.operation.instance,
             request: &self.operation.record.request,
             task: task.or(self.operation.first_task),
-            operation: Some(Asked::Operation(self.operation.kind())),
+            operation: Some(self.operation.kind().to_string()),
         }
     }
 }

@@ -11,18 +11,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use odb_api_types::{
-    code::Code,
-    ids::{InstanceId, PlanId},
-};
+use odb_api_types::ids::{InstanceId, PlanId};
 use odb_platform::http::Call;
 use tokio::time::Instant;
 
-use super::{InstanceSource, RequestContext, SourceError};
+use super::{InstanceSource, Refused, RequestContext, SourceError};
 use crate::{
-    bosh::{Fault, Instances},
+    bosh::Instances,
     config::{Offering, Timings},
-    offering::{QuotaExceeded, Total, check_quotas, totals_needed},
+    offering::{Total, check_quotas, totals_needed},
 };
 use ledger::{Here, Ledger, Listing, Totals, is_doubtful};
 
@@ -46,12 +43,12 @@ impl SharedLedger {
 
 /// A place kept for an instance until its request has been answered; from then on its driver speaks for it.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Reservation {
     instance: InstanceId,
     ledger: SharedLedger,
 }
 
-impl Drop for Place {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.ledger.lock().release(&self.instance);
     }
@@ -85,72 +82,8 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// The instances could not be counted.
-#[derive(Debug, thiserror::Error)]
-pub enum CountError {
-    /// The source of instances did not tell.
-    #[error("could not count the service instances")]
-    Source(#[source] SourceError),
-    /// The Director did not tell which instances were let in before.
-    #[error("could not count the service instances")]
-    Markers(#[source] Fault),
-    /// The list of the Director's deployments could not be read.
-    #[error("could not count the service instances")]
-    Deployments(#[source] Fault),
-}
-
-impl CountError {
-    /// The time of the request was used up.
-    pub fn is_out_of_time(&self) -> bool {
-        match self {
-            Self::Source(error) => error.is_out_of_time(),
-            Self::Markers(fault) | Self::Deployments(fault) => fault.is_out_of_time(),
-        }
-    }
-
-    /// The instances change faster than they are listed.
-    pub fn is_unsteady(&self) -> bool {
-        match self {
-            Self::Source(error) => error.is_unsteady(),
-            Self::Markers(_) | Self::Deployments(_) => false,
-        }
-    }
-
-    /// The code under which it stands in the log.
-    pub fn code(&self) -> Code {
-        match self {
-            Self::Source(error) if error.is_unsteady() => Code::UnsteadyCount,
-            Self::Source(error) => error.code(),
-            Self::Markers(_) | Self::Deployments(_) => Code::Director,
-        }
-    }
-}
-
-/// Why no place was kept.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ReserveError {
-    #[error(transparent)]
-    Count(#[from] CountError),
-    #[error(transparent)]
-    Quota(#[from] QuotaExceeded),
-}
-
-impl From<ReserveError> for super::ProvisionError {
-    fn from(error: ReserveError) -> Self {
-        match error {
-            ReserveError::Count(error) => Self::Count(error),
-            ReserveError::Quota(error) => Self::Quota(error),
-        }
-    }
-}
-
-impl From<ReserveError> for super::UpdateError {
-    fn from(error: ReserveError) -> Self {
-        match error {
-            ReserveError::Count(error) => Self::Count(error),
-            ReserveError::Quota(error) => Self::Quota(error),
-        }
-    }
+fn uncounted(error: SourceError) -> Refused {
+    Refused::CountSource(Box::new(error))
 }
 
 impl Counting {
@@ -164,11 +97,7 @@ impl Counting {
     }
 
     /// Learns what earlier processes have left in progress, so that the first order need not.
-    pub(super) async fn prepare(
-        &self,
-        instances: &Instances,
-        call: &Call,
-    ) -> Result<(), CountError> {
+    pub(super) async fn prepare(&self, instances: &Instances, call: &Call) -> Result<(), Refused> {
         if !self.offering.has_quotas() {
             return Ok(());
         }
@@ -185,14 +114,15 @@ impl Counting {
         request_context: &RequestContext,
         instance: &InstanceId,
         plan: &PlanId,
-    ) -> Result<Place, ReserveError> {
+    ) -> Result<Reservation, Refused> {
         let _asking = Asking::begin(instance, &self.ledger);
         let wanted = Wanted {
             instance,
             plan,
             origin: None,
         };
-        self.find_place(instances, request_context, wanted).await
+        self.find_reservation(instances, request_context, wanted)
+            .await
     }
 
     /// Keeps a place on the plan for an instance that is on another one, `from` where that is known. It takes its place on
@@ -203,21 +133,22 @@ impl Counting {
         request_context: &RequestContext,
         instance: &InstanceId,
         (from, to): (Option<&PlanId>, &PlanId),
-    ) -> Result<Place, ReserveError> {
+    ) -> Result<Reservation, Refused> {
         let wanted = Wanted {
             instance,
             plan: to,
             origin: from,
         };
-        self.find_place(instances, request_context, wanted).await
+        self.find_reservation(instances, request_context, wanted)
+            .await
     }
 
-    async fn find_place(
+    async fn find_reservation(
         &self,
         instances: &Instances,
         request_context: &RequestContext,
         wanted: Wanted<'_>,
-    ) -> Result<Place, ReserveError> {
+    ) -> Result<Reservation, Refused> {
         let Wanted { instance, plan, .. } = wanted;
         let needed = totals_needed(&self.offering, plan);
         if needed.is_empty() {
@@ -244,12 +175,12 @@ impl Counting {
         call: &Call,
         needed: &BTreeSet<Total>,
         wanted: Wanted<'_>,
-    ) -> Result<Option<Place>, CountError> {
+    ) -> Result<Option<Reservation>, Refused> {
         let began = Instant::now();
         let counts = self.source.totals(call, needed).await;
         let totals = Totals {
             began,
-            counts: counts.map_err(CountError::Source)?,
+            counts: counts.map_err(uncounted)?,
         };
         let mut ledger = self.ledger.lock();
         let here = here(instances);
@@ -261,18 +192,21 @@ impl Counting {
             .then(|| self.keep(&mut ledger, &here, wanted)))
     }
 
-    async fn list(&self, instances: &Instances, call: &Call) -> Result<Listing, CountError> {
+    async fn list(&self, instances: &Instances, call: &Call) -> Result<Listing, Refused> {
         let began = Instant::now();
         let (records, markers) = tokio::join!(
             self.source.records(call),
             instances.recorded_occupancies(call)
         );
-        let records = records.map_err(CountError::Source)?;
-        let markers = markers.map_err(CountError::Markers)?.into_iter().collect();
+        let records = records.map_err(uncounted)?;
+        let markers = markers
+            .map_err(|fault| Refused::CountInstances(Box::new(fault)))?
+            .into_iter()
+            .collect();
         // What is at rest by now is deployed by now.
         let deployed = if records.iter().any(|record| is_doubtful(record, &markers)) {
             let present = instances.present_at_director(call).await;
-            present.map_err(CountError::Deployments)?
+            present.map_err(|fault| Refused::CountInstances(Box::new(fault)))?
         } else {
             BTreeSet::new()
         };
@@ -284,9 +218,9 @@ impl Counting {
         })
     }
 
-    fn keep(&self, ledger: &mut Ledger, here: &Here, wanted: Wanted<'_>) -> Place {
+    fn keep(&self, ledger: &mut Ledger, here: &Here, wanted: Wanted<'_>) -> Reservation {
         ledger.reserve(wanted.instance, wanted.plan, wanted.origin, here);
-        Place {
+        Reservation {
             instance: wanted.instance.clone(),
             ledger: self.ledger.clone(),
         }

@@ -45,6 +45,15 @@ impl SourceError {
         }
     }
 
+    /// The same where the instances were to be counted.
+    pub fn code_of_count(&self) -> Code {
+        if self.is_unsteady() {
+            Code::UnsteadyCount
+        } else {
+            self.code()
+        }
+    }
+
     /// The list changed during each of its readings.
     pub fn is_unsteady(&self) -> bool {
         matches!(

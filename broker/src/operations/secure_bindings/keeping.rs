@@ -5,12 +5,11 @@ use odb_platform::http::Call;
 use serde_json::{Map, Value, json};
 
 use super::{
-    BindingNames, BindingRecord, Reader, SecureBindingFault, SecureBindings, Unkeepable,
-    credentials_of,
+    BindingNames, BindingRecord, Reader, SecureBindingFault, SecureBindings, credentials_of,
 };
 use crate::{
     bosh::RequestIdentity,
-    operations::{BindRequest, BindResource},
+    operations::{BindRequest, BindResource, Refused},
 };
 
 /// A binding whose credentials are to be kept.
@@ -38,7 +37,7 @@ impl Keeping {
         secure: &SecureBindings,
         request: &BindRequest,
         parameters: &Map<String, Value>,
-    ) -> Result<Self, Unkeepable> {
+    ) -> Result<Self, Refused> {
         Ok(Self {
             secure: secure.clone(),
             names: BindingNames::new(&request.service, &request.instance, &request.binding)?,

@@ -57,17 +57,6 @@ pub struct SecureBindingFault {
     source: Box<CredHubError>,
 }
 
-/// The credentials of a binding cannot be kept there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unkeepable {
-    /// Nobody could read them.
-    #[error(transparent)]
-    NoReader(#[from] NoReader),
-    /// They would have no name.
-    #[error(transparent)]
-    Ids(#[from] UnstorableIds),
-}
-
 impl SecureBindingFault {
     fn while_trying_to(doing: &'static str) -> impl FnOnce(CredHubError) -> Self {
         move |source| Self {

@@ -1,0 +1,398 @@
+//! The answer to everything that is refused, in one place: status, code and text for users and for operators
+//! (`spec/contracts/broker-behaviour.md` §2, §6).
+
+mod instance;
+
+use std::error::Error;
+
+use actix_web::{ResponseError, http::StatusCode, web::Data};
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, RequestId},
+    kind::OperationKind,
+};
+
+use super::{AppState, error::ApiError};
+use crate::{
+    bosh::Fault,
+    offering::{CatalogFault, UpdateRefused},
+    operations::{Cut, Refused},
+    telemetry::Chain,
+    user_message::{IN_ANSWER, UserMessage, with_cause},
+};
+use instance::of_run;
+
+/// Who reads what goes wrong.
+#[derive(Clone, Debug)]
+pub(super) enum Audience {
+    /// A platform's user, who learns whom to ask and what to quote of the instance.
+    User(InstanceId),
+    /// The operator, who can do something about the cause.
+    Operator,
+}
+
+/// What is asked for, as far as the answer to a refusal depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequestKind {
+    /// A platform's user wants an operation on an instance.
+    Operation(OperationKind),
+    Bind,
+    Unbind,
+    /// Reads, and all that has no answers of its own.
+    Other,
+    /// An upgrade or recreation by the operator's errands. The statuses are the Go broker's, whose errands take outcomes from
+    /// them: 409 is an instance that is busy, 410 one that is gone. They print the description of a 500 and of nothing else.
+    Rollout,
+    DryRun,
+    Cancel,
+    Health,
+    Director,
+    Inventory,
+    Orphans,
+    DeleteOrphan,
+    /// A list of the Go broker's management API, whose errors are a status without a body.
+    StatusAlone,
+    /// Its metrics, where 503 means that there is nothing to count.
+    ServiceMetrics,
+}
+
+/// Who asked for what: what the answer depends on beside the error.
+#[derive(Clone, Debug)]
+pub(super) struct ErrorContext {
+    pub(super) app: Data<AppState>,
+    pub(super) request: RequestId,
+    pub(super) audience: Audience,
+    pub(super) kind: RequestKind,
+}
+
+impl ErrorContext {
+    /// The answer to a request whose task was cut off.
+    pub(super) fn cut(&self, cut: Cut) -> ApiError {
+        let error = match (&cut, self.kind) {
+            (Cut::Stopping, RequestKind::Rollout) => stopping().with_status(StatusCode::CONFLICT),
+            (Cut::Stopping, _) => stopping(),
+            (Cut::Off(_), RequestKind::StatusAlone | RequestKind::ServiceMetrics) => {
+                ApiError::unattended().by_status_alone(StatusCode::INTERNAL_SERVER_ERROR)
+            }
+            (Cut::Off(_), _) => self.internal(Code::Internal, &cut),
+        };
+        error.because(cut)
+    }
+
+    /// The answer to a request that is refused.
+    pub(super) fn refuse(&self, refused: Refused) -> ApiError {
+        let error = self.of_kind(&refused);
+        let error = match self.kind {
+            RequestKind::StatusAlone => error.by_status_alone(StatusCode::INTERNAL_SERVER_ERROR),
+            RequestKind::ServiceMetrics => error.by_status_alone(match refused {
+                Refused::NoSource | Refused::NotRegistered => StatusCode::SERVICE_UNAVAILABLE,
+                _ => StatusCode::INTERNAL_SERVER_ERROR,
+            }),
+            // Errands come back to an instance that is busy; so they shall to one for which there was no time.
+            RequestKind::Rollout | RequestKind::DeleteOrphan
+                if [
+                    StatusCode::TOO_MANY_REQUESTS,
+                    StatusCode::SERVICE_UNAVAILABLE,
+                ]
+                .contains(&error.status_code()) =>
+            {
+                error.with_status(StatusCode::CONFLICT)
+            }
+            _ => error,
+        };
+        error.because(refused)
+    }
+
+    /// The answers that only one kind of request has come before those that all have.
+    fn of_kind(&self, refused: &Refused) -> ApiError {
+        match (self.kind, refused) {
+            (RequestKind::Cancel, Refused::Lock(_)) => conflict(
+                Code::Cancelled,
+                "Another request is at work on the service instance. Try again in a moment.",
+            ),
+            (RequestKind::Health, Refused::Instance(fault))
+                if matches!(**fault, Fault::Director { .. }) =>
+            {
+                director_unanswered(refused.is_out_of_time())
+            }
+            (RequestKind::Director, Refused::Instance(fault)) => {
+                director_unanswered(fault.is_out_of_time())
+            }
+            (RequestKind::StatusAlone | RequestKind::ServiceMetrics, _) => self.of_reason(refused),
+            _ if refused.is_out_of_time() => ApiError::out_of_time(),
+            _ => self.of_reason(refused),
+        }
+    }
+
+    /// Every reason there is.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one table, in which nothing is decided twice"
+    )]
+    fn of_reason(&self, refused: &Refused) -> ApiError {
+        match refused {
+            Refused::Catalog(fault) | Refused::Update(UpdateRefused::Catalog(fault)) => {
+                self.not_in_catalog(fault)
+            }
+            Refused::AsyncRequired => unprocessable(
+                Code::AsyncRequired,
+                "This service plan requires client support for asynchronous service operations.",
+            )
+            .named("AsyncRequired"),
+            Refused::NotAnObject { .. } => {
+                let error = ApiError::malformed(format!("{refused}."));
+                match self.kind {
+                    RequestKind::Rollout => error.with_status(StatusCode::UNPROCESSABLE_ENTITY),
+                    _ => error,
+                }
+            }
+            Refused::UnstorableIds(_) => ApiError::malformed(format!("{refused}.")),
+            Refused::Parameters(error) => ApiError::new(
+                StatusCode::BAD_REQUEST,
+                Code::InvalidParameters,
+                format!("The parameters do not fit the plan: {error}."),
+            ),
+            Refused::Maintenance(_) | Refused::Update(UpdateRefused::Maintenance(_)) => {
+                unprocessable(
+                    Code::MaintenanceInfoConflict,
+                    "The maintenance information of the plan has changed. Ask your operator to refresh the platform's copy of \
+                     the catalog (cf update-service-broker), then try again.",
+                )
+                .named("MaintenanceInfoConflict")
+            }
+            Refused::Update(UpdateRefused::PlanUnknown) => {
+                ApiError::malformed("plan_id missing: give it in the body of the request.")
+            }
+            Refused::Update(UpdateRefused::PlanNotUpdatable) => unprocessable(
+                Code::NotSupported,
+                "The plan of a service instance of this offering cannot be changed.",
+            ),
+            Refused::Update(UpdateRefused::UpgradeFirst { .. }) => unprocessable(
+                Code::UpgradeFirst,
+                "The service instance needs to be upgraded before updating: upgrade it (cf upgrade-service), then try again.",
+            ),
+            Refused::Lock(_) => ApiError::out_of_time(),
+            Refused::Quota(error) => {
+                let status = match self.kind {
+                    RequestKind::Operation(OperationKind::Update) => {
+                        StatusCode::UNPROCESSABLE_ENTITY
+                    }
+                    _ => StatusCode::FORBIDDEN,
+                };
+                let text = format!(
+                    "There is no room for another service instance: {error}. Delete one, or ask your operator for more."
+                );
+                ApiError::new(status, Code::Quota, text)
+            }
+            Refused::CountSource(error) if error.is_unsteady() => unsteady_count(),
+            Refused::CountSource(error) => self.internal(error.code_of_count(), refused),
+            Refused::CountInstances(_) => self.internal(Code::Director, refused),
+            Refused::Instance(fault) => self.of_fault(fault),
+            Refused::Cancel(fault) => self.of_cancellation(fault),
+            Refused::Run(fault) => of_run(fault),
+            Refused::BackupAgent => unprocessable(
+                Code::NotSupported,
+                "service does not support backup agent binding",
+            ),
+            Refused::NoReader(_) => unprocessable(
+                Code::NotSupported,
+                "The credentials of this service are handed out through CredHub, to an application or to a service key of a \
+                 platform that names its client there: bind an application.",
+            )
+            .named("RequiresApp"),
+            Refused::BindingTaken => conflict(
+                Code::Conflict,
+                "A service binding with this id exists with other attributes.",
+            ),
+            Refused::NoSuchBinding => not_found("The service binding does not exist."),
+            Refused::InvalidBinding(_) => self.internal(Code::AdapterAnswer, refused),
+            Refused::LookUpBinding(_) | Refused::KeepBinding(_) | Refused::RemoveBinding(_) => {
+                self.internal(Code::RuntimeCredHub, refused)
+            }
+            Refused::NoSource => ApiError::new(
+                StatusCode::NOT_IMPLEMENTED,
+                Code::NoInstanceSource,
+                if self.is_about_orphans() {
+                    "It is not known which deployments are orphans: neither `cf` nor `service_instances_api` is configured."
+                } else {
+                    "Nobody knows the service instances: configure `cf` or `service_instances_api`."
+                },
+            ),
+            Refused::Source(error) if self.is_about_orphans() => ApiError::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                error.code(),
+                "It is not known which deployments are orphans: the platform does not tell all service instances. The \
+                 broker's log says why.",
+            ),
+            Refused::Source(error) => ApiError::new(
+                StatusCode::BAD_GATEWAY,
+                error.code(),
+                "The service instances could not be listed. The broker's log has the cause under this request's id.",
+            ),
+            Refused::NotRegistered => ApiError::unattended().with_code(Code::OfferingUnknown),
+            Refused::NoOrganizations => ApiError::malformed(
+                "The service instances API tells no organizations: choose by other filters.",
+            ),
+            Refused::UnknownPlan => ApiError::malformed(
+                "A plan that is to be chosen is unknown: give the name or the id of a plan of the catalog, or the id of one \
+                 that it had and the platform still has.",
+            ),
+            Refused::UnknownInstance => not_found("The service instance does not exist."),
+            Refused::NoOrphan(_) => conflict(
+                Code::NoOrphan,
+                "The platform knows the service instance: its deployment is no orphan.",
+            ),
+            Refused::Unmarked(_) => forbidden(
+                Code::UnmarkedDeployment,
+                "Nobody has marked the deployment, which may be another broker's. To delete it all the same, say \
+                 `include_unmarked=true`.",
+            ),
+            Refused::MarksUnreadable(_) => forbidden(
+                Code::MarksUnreadable,
+                "The broker cannot read who has marked deployments: this one may be another broker's. It is not deleted \
+                 until BOSH configs can be used.",
+            ),
+            Refused::OrphanPlanUnknown(_) => forbidden(
+                Code::OrphanPlanUnknown,
+                "Nobody knows which plan the deployment is on, and so which errands are to be run before it is deleted. Name \
+                 its plan with `plan_id=`, or say `force=true`: then none are run.",
+            ),
+            Refused::NoSuchPlan(_) => ApiError::new(
+                StatusCode::BAD_REQUEST,
+                Code::NotInCatalog,
+                "The offering has no plan of this name or id.",
+            ),
+            Refused::OfAnotherBroker(_) => forbidden(
+                Code::DeploymentOfAnother,
+                "Another broker has marked the deployment. It is not deleted here.",
+            ),
+            Refused::OfferingUnknown => conflict(
+                Code::OfferingUnknown,
+                "The platform knows no plan of this offering, so that every deployment looks like an orphan: is the broker \
+                 registered, and on this foundation? If the offering is gone for good, say `offering_is_gone=true`.",
+            ),
+        }
+    }
+
+    fn not_in_catalog(&self, fault: &CatalogFault) -> ApiError {
+        let of_the_instance = format!("The plan of the service instance is unknown: {fault}.");
+        let (status, text) = match (self.kind, fault) {
+            (RequestKind::Rollout, CatalogFault::UnknownPlan { plan })
+                if plan.as_str().is_empty() =>
+            {
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "plan_id missing: give it in the body of the request.",
+                )
+            }
+            (RequestKind::Rollout, _) => (StatusCode::INTERNAL_SERVER_ERROR, &*of_the_instance),
+            (RequestKind::DryRun, _) => (StatusCode::BAD_REQUEST, &*of_the_instance),
+            (_, CatalogFault::UnknownService { .. }) => {
+                (StatusCode::BAD_REQUEST, "service-id not in the catalog")
+            }
+            (_, CatalogFault::UnknownPlan { .. }) => {
+                (StatusCode::BAD_REQUEST, "plan-id not in the catalog")
+            }
+        };
+        ApiError::new(status, Code::NotInCatalog, text)
+    }
+
+    fn is_about_orphans(&self) -> bool {
+        matches!(self.kind, RequestKind::Orphans | RequestKind::DeleteOrphan)
+    }
+
+    /// Only the operator can help, and reads the cause itself (`spec/contracts/broker-behaviour.md` §6) where it is the operator
+    /// who asked.
+    fn internal(&self, code: Code, error: &(dyn Error + 'static)) -> ApiError {
+        self.internal_because(code, error, &Chain(error).to_string())
+    }
+
+    /// Where the operator lets users see causes, they see `cause` in the place of the error.
+    fn internal_because(&self, code: Code, error: &(dyn Error + 'static), cause: &str) -> ApiError {
+        let request = &self.request;
+        let text = match &self.audience {
+            Audience::Operator => {
+                format!("{} ({code}, broker-request-id: {request})", Chain(error))
+            }
+            Audience::User(instance) => {
+                let message = UserMessage {
+                    service: &self.app.operations.offering().name,
+                    instance,
+                    request,
+                    task: None,
+                    operation: self.kind.operation(),
+                };
+                with_cause(message.to_string(), IN_ANSWER, cause, self.app.error_detail)
+            }
+        };
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code, text)
+    }
+}
+
+impl RequestKind {
+    /// What users quote.
+    fn operation(self) -> Option<String> {
+        match self {
+            Self::Operation(kind) => Some(kind.to_string()),
+            Self::Bind => Some("bind".to_owned()),
+            Self::Unbind => Some("unbind".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// The Director may answer the next time: it is busy, slow or down.
+fn director_unanswered(is_out_of_time: bool) -> ApiError {
+    let text = if is_out_of_time {
+        "The BOSH Director has not told in the time of the request: it is busy, or slow. Try again later."
+    } else {
+        "The BOSH Director could not be asked. Try again later; the broker's log tells why."
+    };
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, Code::Director, text).for_now()
+}
+
+fn unsteady_count() -> ApiError {
+    ApiError::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        Code::UnsteadyCount,
+        "The service instances changed while they were counted, and the order was stopped before anything was changed. Try \
+         again later.",
+    )
+    .for_now()
+}
+
+fn stopping() -> ApiError {
+    let text = "The broker is being restarted. Try again in a moment.";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, Code::Stopping, text).for_now()
+}
+
+fn unprocessable(code: Code, text: &str) -> ApiError {
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, code, text)
+}
+
+fn conflict(code: Code, text: &str) -> ApiError {
+    ApiError::new(StatusCode::CONFLICT, code, text)
+}
+
+fn forbidden(code: Code, text: &str) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, code, text)
+}
+
+fn not_found(text: &str) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, Code::NotFound, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header;
+
+    use super::*;
+
+    #[test]
+    fn a_count_that_never_stands_still_is_worth_another_try() {
+        let response = unsteady_count().error_response();
+
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(response.headers().get(header::RETRY_AFTER).unwrap(), "30");
+    }
+}
