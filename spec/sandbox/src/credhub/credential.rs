@@ -59,7 +59,6 @@ pub(super) struct CertificateSecret {
     /// The credential that is its authority.
     pub(super) ca_name: Option<CredentialName>,
     pub(super) origin: Origin,
-    pub(super) transitional: bool,
 }
 
 /// Where a certificate comes from.

@@ -146,11 +146,6 @@ impl Permissions {
         Some((id, self.rows.get(&id)?))
     }
 
-    /// The permissions for exactly this path.
-    pub(super) fn for_path(&self, path: &PermissionPath) -> Vec<&Permission> {
-        self.rows.values().filter(|row| row.path == *path).collect()
-    }
-
     /// Adds to what the actor may do below the path.
     pub(super) fn merge(&mut self, permission: Permission) -> Uuid {
         let key = (permission.actor.clone(), permission.path.clone());

@@ -217,14 +217,6 @@ pub(crate) enum CertificateRefusal {
     OtherKey,
     #[error("Private key is malformed.")]
     InvalidKey,
-    #[error("The maximum number of transitional versions for a given CA is 1.")]
-    TwoTransitional,
-    #[error("The minimum number of versions for a Certificate is 1.")]
-    LastVersion,
-    #[error(
-        "The request could not be completed because the specified version does not exist or does not belong to the specified credential."
-    )]
-    OtherVersion,
 }
 
 /// What may be wrong with a permission.

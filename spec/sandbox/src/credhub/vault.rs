@@ -67,28 +67,6 @@ impl Vault {
         Some((id, self.versions.get(&id)?))
     }
 
-    /// The version in force, and with it the transitional one that a certificate may have.
-    pub(super) fn current(&self, name: &CredentialName) -> Vec<(Uuid, &Version)> {
-        let all = self.all(name);
-        let is_transitional = |(_, version): &&(Uuid, &Version)| {
-            let certificate = version.secret.as_certificate();
-            certificate.is_some_and(|certificate| certificate.transitional)
-        };
-        let active = all.iter().find(|version| !is_transitional(version));
-        let transitional = all.iter().find(is_transitional);
-        active.into_iter().chain(transitional).copied().collect()
-    }
-
-    /// All versions of the credential with this id, the newest first.
-    pub(super) fn of_credential(&self, credential: Uuid) -> Vec<(Uuid, &Version)> {
-        let one = self
-            .versions
-            .values()
-            .find(|version| version.credential == credential);
-        one.map(|version| self.all(&version.name))
-            .unwrap_or_default()
-    }
-
     /// The newest version of every credential, in the order of their names.
     pub(super) fn latest_of_all(&self) -> impl Iterator<Item = (Uuid, &Version)> {
         self.names.values().filter_map(|ids| {
@@ -151,43 +129,10 @@ impl Vault {
         true
     }
 
-    /// Removes one version of several.
-    pub(super) fn remove_version(&mut self, id: Uuid) {
-        if let Some(version) = self.versions.remove(&id)
-            && let Some(ids) = self.names.get_mut(&version.name.key())
-        {
-            ids.retain(|other| *other != id);
-        }
-        self.versions.save();
-    }
-
-    /// Makes this version the transitional one of its certificate, or none.
-    pub(super) fn set_transitional(&mut self, credential: Uuid, transitional: Option<Uuid>) {
-        let ids: Vec<Uuid> = self
-            .of_credential(credential)
-            .iter()
-            .map(|(id, _)| *id)
-            .collect();
-        for id in ids {
-            if let Some(version) = self.versions.get_mut(&id)
-                && let Secret::Certificate(certificate) = &mut version.secret
-            {
-                certificate.transitional = transitional == Some(id);
-            }
-        }
-        self.versions.save();
-    }
-
-    /// The newest first; what stands in transition alone is not found.
+    /// The newest first.
     fn found<'a>(&self, credentials: impl Iterator<Item = &'a Vec<Uuid>>) -> Vec<Found> {
-        let in_force = |ids: &Vec<Uuid>| {
-            let mut versions = ids.iter().rev().filter_map(|id| self.versions.get(id));
-            versions.find(|version| {
-                let certificate = version.secret.as_certificate();
-                !certificate.is_some_and(|certificate| certificate.transitional)
-            })
-        };
-        let mut found: Vec<&Version> = credentials.filter_map(in_force).collect();
+        let latest = |ids: &Vec<Uuid>| self.versions.get(ids.last()?);
+        let mut found: Vec<&Version> = credentials.filter_map(latest).collect();
         found.sort_unstable_by_key(|version| std::cmp::Reverse(version.sequence));
         found
             .into_iter()

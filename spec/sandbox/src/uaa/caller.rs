@@ -27,41 +27,29 @@ pub(super) struct Caller {
     pub(super) scopes: BTreeSet<String>,
 }
 
-/// Why a caller is not let in, or does not find what it asks for among tokens.
+/// Why a caller is not let in.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Denied {
     #[error("Full authentication is required to access this resource")]
     NoToken,
-    /// With the status that the endpoint gives it.
-    #[error("{0}")]
-    Token(Problem, StatusCode),
+    #[error(transparent)]
+    Token(#[from] Problem),
     #[error("Insufficient scope for this resource")]
     Scope(&'static [&'static str]),
     #[error("Access is denied")]
     Access,
-    #[error("Some requested scopes are missing: {0}")]
-    ScopesMissing(String),
-    #[error("Resource not found")]
-    NoSuchToken,
 }
 
 impl Caller {
     /// The bearer of the request's token.
     pub(super) fn of(uaa: &Uaa, request: &HttpRequest) -> Result<Self, Denied> {
         let token = bearer(request).ok_or(Denied::NoToken)?;
-        let claims = uaa
-            .validated(token, Purpose::Access)
-            .map_err(|problem| Denied::Token(problem, StatusCode::UNAUTHORIZED))?;
+        let claims = uaa.validated(token, Purpose::Access)?;
         Ok(Self {
             client_id: claims.client_id,
             user_id: claims.user.map(|user| user.user_id),
             scopes: claims.scope,
         })
-    }
-
-    /// Whether the request has a token at all.
-    pub(super) fn has_bearer(request: &HttpRequest) -> bool {
-        bearer(request).is_some()
     }
 
     /// Whether the token has one of these scopes.
@@ -91,24 +79,23 @@ impl Denied {
     fn code(&self) -> &'static str {
         match self {
             Self::NoToken => "unauthorized",
-            Self::Token(..) | Self::NoSuchToken => "invalid_token",
+            Self::Token(_) => "invalid_token",
             Self::Scope(_) => "insufficient_scope",
             Self::Access => "access_denied",
-            Self::ScopesMissing(_) => "invalid_scope",
         }
     }
 
     fn challenge(&self) -> Option<String> {
         let code = self.code();
         match self {
-            Self::NoToken | Self::Token(_, StatusCode::UNAUTHORIZED) => Some(format!(
+            Self::NoToken | Self::Token(_) => Some(format!(
                 r#"Bearer realm="UAA/oauth", error="{code}", error_description="{self}""#
             )),
             Self::Scope(scopes) => Some(format!(
                 r#"Bearer error="{code}", error_description="{self}", scope="{}""#,
                 joined(*scopes, " ")
             )),
-            Self::Token(..) | Self::Access | Self::ScopesMissing(_) | Self::NoSuchToken => None,
+            Self::Access => None,
         }
     }
 }
@@ -116,11 +103,8 @@ impl Denied {
 impl ResponseError for Denied {
     fn status_code(&self) -> StatusCode {
         match self {
-            Self::NoToken => StatusCode::UNAUTHORIZED,
-            Self::Token(_, status) => *status,
+            Self::NoToken | Self::Token(_) => StatusCode::UNAUTHORIZED,
             Self::Scope(_) | Self::Access => StatusCode::FORBIDDEN,
-            Self::ScopesMissing(_) => StatusCode::BAD_REQUEST,
-            Self::NoSuchToken => StatusCode::NOT_FOUND,
         }
     }
 

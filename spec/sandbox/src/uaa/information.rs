@@ -14,30 +14,17 @@ use super::{
     Uaa,
     answer::json_answer,
     caller::Denied,
-    tokens::{Form, Refusal, authenticated, issuer},
+    tokens::{Form, Refusal, authenticated},
 };
 
 /// The authority of clients who may see keys that are secrets.
 const RESOURCE: &str = "uaa.resource";
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    for path in [
-        "/.well-known/openid-configuration",
-        "/oauth/token/.well-known/openid-configuration",
-    ] {
-        app.service(resource(path).route(get().to(openid_configuration)));
-    }
     app.service(resource("/info").route(get().to(info)))
         .service(resource("/login").route(get().to(login)))
         .service(resource("/token_key").route(get().to(token_key)))
-        .service(resource("/token_keys").route(get().to(token_keys)))
-        .service(resource("/healthz").route(get().to(healthz)));
-}
-
-async fn healthz() -> HttpResponse {
-    HttpResponse::Ok()
-        .insert_header((CONTENT_TYPE, "text/plain;charset=UTF-8"))
-        .body("ok\n")
+        .service(resource("/token_keys").route(get().to(token_keys)));
 }
 
 async fn info(uaa: Data<Uaa>) -> HttpResponse {
@@ -79,35 +66,6 @@ fn facts(uaa: &Uaa) -> Value {
         "timestamp": "2024-11-05T10:15:30+0000",
         "showLoginLinks": true,
     })
-}
-
-async fn openid_configuration(uaa: Data<Uaa>) -> HttpResponse {
-    let url = uaa.url();
-    json_answer(&json!({
-        "issuer": issuer(url),
-        "authorization_endpoint": format!("{url}/oauth/authorize"),
-        "token_endpoint": format!("{url}/oauth/token"),
-        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "private_key_jwt"],
-        "token_endpoint_auth_signing_alg_values_supported": ["RS256", "HS256"],
-        "userinfo_endpoint": format!("{url}/userinfo"),
-        "jwks_uri": format!("{url}/token_keys"),
-        "end_session_endpoint": format!("{url}/logout.do"),
-        "scopes_supported": ["openid", "profile", "email", "phone", "roles", "user_attributes"],
-        "response_types_supported": ["code", "code id_token", "id_token", "token id_token"],
-        "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": ["RS256", "HS256"],
-        "id_token_encryption_alg_values_supported": ["none"],
-        "claim_types_supported": ["normal"],
-        "claims_supported": [
-            "sub", "user_name", "origin", "iss", "auth_time", "amr", "acr", "client_id", "aud", "zid", "grant_type",
-            "user_id", "azp", "scope", "exp", "iat", "jti", "rev_sig", "cid", "given_name", "family_name",
-            "phone_number", "email",
-        ],
-        "claims_parameter_supported": false,
-        "service_documentation": "https://docs.cloudfoundry.org/api/uaa/",
-        "ui_locales_supported": ["en-US"],
-        "code_challenge_methods_supported": ["S256", "plain"],
-    }))
 }
 
 async fn token_key(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<HttpResponse> {

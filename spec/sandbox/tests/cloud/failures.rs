@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use odb_sandbox::{
-    cloud_controller::{ApiEra, BrokerConduct, InstanceRow, ServiceQuota},
+    cloud_controller::{BrokerConduct, InstanceRow, ServiceQuota},
     store::Store,
 };
 use serde_json::{Value, json};
@@ -401,7 +401,6 @@ async fn a_quota_refuses_before_the_broker_is_asked() {
         paid_plans: false,
     };
     let platform = Platform::adapted(&Store::in_memory(), |settings| {
-        settings.era = ApiEra::V2On;
         settings.organizations[0].quota = quota;
     })
     .await;
@@ -411,14 +410,6 @@ async fn a_quota_refuses_before_the_broker_is_asked() {
     let paid = platform.orders("large", "paid").await;
     platform.instance("small", "first").await;
     let second = platform.orders("small", "second").await;
-    let in_v2 = json!({
-        "name": "third", "space_guid": platform.space, "service_plan_guid": platform.plan("small").await,
-    });
-    let in_v2 = platform
-        .developer
-        .post("/v2/service_instances", &in_v2)
-        .await;
-
     assert_eq!(
         paid.refusal(),
         (
@@ -431,10 +422,6 @@ async fn a_quota_refuses_before_the_broker_is_asked() {
     assert_eq!(
         (second.refusal().0, second.refusal().3),
         (422, "You have exceeded your organization's services limit.")
-    );
-    assert_eq!(
-        (in_v2.status.as_u16(), &in_v2.body["code"]),
-        (400, &json!(60005))
     );
     assert_eq!(broker.noted(Route::Provision).len(), 1);
 }

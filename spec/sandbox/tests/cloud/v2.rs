@@ -35,20 +35,8 @@ fn refusal(answer: &Answer) -> (u16, u64, &str, &str) {
     )
 }
 
-async fn order(platform: &Platform, name: &str) -> Value {
-    json!({"name": name, "space_guid": platform.space, "service_plan_guid": platform.plan("small").await})
-}
-
 async fn ordered(platform: &Platform, name: &str) -> String {
-    let answer = platform
-        .developer
-        .post(
-            "/v2/service_instances?accepts_incomplete=true",
-            &order(platform, name).await,
-        )
-        .await;
-    assert_eq!(answer.status, 201, "{}", answer.body);
-    answer.body["metadata"]["guid"].as_str().unwrap().to_owned()
+    platform.instance("small", name).await
 }
 
 #[tokio::test]
@@ -175,15 +163,6 @@ async fn organizations_and_spaces_are_found_by_name() {
         .await
         .body;
     assert_eq!(nobody["total_results"], 0);
-    let inlined = platform
-        .admin
-        .get("/v2/spaces?q=name:development&inline-relations-depth=1")
-        .await
-        .body;
-    assert_eq!(
-        inlined["resources"][0]["entity"]["organization"]["entity"]["name"],
-        "acme"
-    );
 }
 
 #[tokio::test]
@@ -192,8 +171,10 @@ async fn pages_follow_each_other_by_relative_urls() {
     for name in ["a", "b", "c"] {
         ordered(&platform, name).await;
     }
+    let plan = platform.plan("small").await;
+    let list = format!("/v2/service_plans/{plan}/service_instances");
 
-    let mut next = Some("/v2/service_instances?results-per-page=2".to_owned());
+    let mut next = Some(format!("{list}?results-per-page=2"));
     let (mut names, mut pages) = (Vec::new(), Vec::new());
     while let Some(path) = next.take() {
         let page = platform.developer.get(&path).await.body;
@@ -207,37 +188,23 @@ async fn pages_follow_each_other_by_relative_urls() {
     assert_eq!(names, ["a", "b", "c"]);
     assert_eq!(
         pages,
-        ["/v2/service_instances?order-direction=asc&page=2&results-per-page=2"]
+        [format!(
+            "{list}?order-direction=asc&page=2&results-per-page=2"
+        )]
     );
     let too_many = platform
         .developer
-        .get("/v2/service_instances?results-per-page=101")
+        .get(&format!("{list}?results-per-page=101"))
         .await;
     assert_eq!(refusal(&too_many).1, 10005);
 }
 
 #[tokio::test]
-async fn an_instance_is_ordered_upgraded_and_deleted_while_the_broker_takes_its_time() {
+async fn an_instance_is_upgraded_and_deleted_while_the_broker_takes_its_time() {
     let (platform, broker) = started().await;
+    let path = format!("/v2/service_instances/{}", ordered(&platform, "db").await);
     broker.takes_its_time();
     broker.ends("succeeded", "done");
-
-    let answer = platform
-        .developer
-        .post(
-            "/v2/service_instances?accepts_incomplete=true",
-            &order(&platform, "db").await,
-        )
-        .await;
-    assert_eq!(answer.status, 202);
-    let path = answer.header("location").to_owned();
-    assert_eq!(answer.body["metadata"]["url"], path.as_str());
-    assert_eq!(
-        answer.body["entity"]["last_operation"]["state"],
-        "in progress"
-    );
-    succeeded(&platform, &path, "create").await;
-
     let mut newer = catalog();
     newer["services"][0]["plans"][0]["maintenance_info"] = json!({"version": "1.3.0"});
     broker.answers(Route::Catalog, 200, newer);
@@ -249,6 +216,8 @@ async fn an_instance_is_ordered_upgraded_and_deleted_while_the_broker_takes_its_
     )
     .await;
     assert_eq!(answer.status, 202, "{}", answer.body);
+    assert_eq!(answer.header("location"), path);
+    assert_eq!(answer.body["metadata"]["url"], path.as_str());
     assert_eq!(answer.body["entity"]["last_operation"]["type"], "update");
     let upgraded = succeeded(&platform, &path, "update").await;
     assert_eq!(upgraded["maintenance_info"], json!({"version": "1.3.0"}));
@@ -293,89 +262,49 @@ fn v2_registration(broker: &FakeBroker) -> Value {
 }
 
 #[tokio::test]
-async fn the_row_of_a_new_instance_is_written_after_the_broker_has_answered() {
+async fn what_the_broker_refuses_is_told_in_its_words() {
     let (platform, broker) = started().await;
-    let held = broker.holds(Route::Provision);
-    let (developer, body) = (platform.developer.clone(), order(&platform, "db").await);
-    let ordering = tokio::spawn(async move {
-        developer
-            .post("/v2/service_instances?accepts_incomplete=true", &body)
-            .await
-    });
-    eventually("the broker is asked", async || {
-        broker.noted(Route::Provision).pop()
-    })
-    .await;
+    let path = format!("/v2/service_instances/{}", ordered(&platform, "db").await);
 
-    let meanwhile = platform.admin.get("/v2/service_instances").await.body;
-    held.release();
-    let answer = ordering.await.unwrap();
-
-    assert_eq!(meanwhile["total_results"], 0);
-    assert_eq!(answer.status, 201);
-    let then = platform.admin.get("/v2/service_instances").await.body;
-    assert_eq!(then["total_results"], 1);
-}
-
-#[tokio::test]
-async fn a_refused_order_leaves_nothing_but_the_brokers_words() {
-    let (platform, broker) = started().await;
     broker.answers(
-        Route::Provision,
-        500,
-        json!({"description": "out of disks"}),
-    );
-
-    let answer = platform
-        .developer
-        .post("/v2/service_instances", &order(&platform, "db").await)
-        .await;
-
-    assert_eq!(
-        refusal(&answer),
-        (
-            502,
-            10001,
-            "CF-ServiceBrokerBadResponse",
-            "Service broker error: out of disks"
-        )
-    );
-    assert_eq!(answer.body["http"], json!({"method": "PUT", "status": 500}));
-    assert_eq!(
-        broker.noted(Route::Provision)[0].query,
-        "",
-        "the broker is not given time that the client does not have"
-    );
-    let list = platform.developer.get("/v2/service_instances").await.body;
-    assert_eq!(list["total_results"], 0);
-    eventually("what may be left is deleted", async || {
-        broker.noted(Route::Deprovision).pop()
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_broker_that_needs_time_is_refused_without_it() {
-    let (platform, broker) = started().await;
-    broker.answers(
-        Route::Provision,
+        Route::Deprovision,
         422,
         json!({"error": "AsyncRequired", "description": "no"}),
     );
-
-    let answer = platform
-        .developer
-        .post("/v2/service_instances", &order(&platform, "db").await)
-        .await;
+    let needs_time = platform.developer.delete(&path).await;
+    broker.answers(
+        Route::Deprovision,
+        500,
+        json!({"description": "out of disks"}),
+    );
+    let failed = platform.developer.delete(&path).await;
 
     assert_eq!(
-        refusal(&answer),
+        refusal(&needs_time),
         (
             400,
             10001,
             "CF-AsyncRequired",
-            "This service plan requires client support for asynchronous service operations."
+            "Service instance db: This service plan requires client support for asynchronous service operations."
         )
+    );
+    assert_eq!(
+        refusal(&failed),
+        (
+            502,
+            10001,
+            "CF-ServiceBrokerBadResponse",
+            "Service instance db: Service broker error: out of disks"
+        )
+    );
+    assert_eq!(
+        failed.body["http"],
+        json!({"method": "DELETE", "status": 500})
+    );
+    let asked = &broker.noted(Route::Deprovision)[0].query;
+    assert!(
+        !asked.contains("accepts_incomplete"),
+        "the broker is not given time that the client does not have: {asked}"
     );
 }
 
@@ -384,21 +313,16 @@ async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
     let (platform, broker) = started().await;
     let guid = ordered(&platform, "db").await;
     let app = platform.app("shop").await;
+    let binding = json!({"type": "app", "relationships": {
+        "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": guid}},
+    }});
     let binding = platform
         .developer
-        .post(
-            "/v2/service_bindings",
-            &json!({"service_instance_guid": guid, "app_guid": app}),
-        )
+        .post("/v3/service_credential_bindings", &binding)
         .await;
-    assert_eq!(binding.status, 201, "{}", binding.body);
-    assert_eq!(
-        binding.body["entity"]["credentials"],
-        json!({"password": "s3cr3t"})
-    );
-    let key = json!({"name": "k", "service_instance_guid": guid});
-    let key = platform.developer.post("/v2/service_keys", &key).await;
-    assert_eq!(key.status, 201, "{}", key.body);
+    platform.developer.completed(&binding).await;
+    let key = platform.asks_for_key(&guid).await;
+    platform.developer.completed(&key).await;
     let path = format!("/v2/service_instances/{guid}");
 
     let refused = platform.developer.delete(&path).await;
@@ -416,6 +340,10 @@ async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
         .body;
     let found = &bindings["resources"][0];
     assert_eq!(found["entity"]["app_guid"], app.as_str());
+    assert_eq!(
+        found["entity"]["credentials"],
+        json!({"password": "s3cr3t"})
+    );
     let unbind = format!(
         "/v2/apps/{app}/service_bindings/{}",
         found["metadata"]["guid"].as_str().unwrap()
@@ -434,48 +362,6 @@ async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
         broker.noted(Route::Unbind)[1].query,
         "plan_id=small-id&service_id=redis-id"
     );
-}
-
-#[tokio::test]
-async fn a_key_that_refers_to_credhub_needs_a_permission_to_be_shown() {
-    let (platform, broker) = started().await;
-    let reference = "/c/redis-id/instance/binding/credentials";
-    let credential = json!({"name": reference, "type": "json", "value": {"password": "hunter2"}});
-    platform
-        .credhub(Method::PUT, "/api/v1/data", &credential)
-        .await;
-    let given = json!({"credentials": {"credhub-ref": reference}});
-    broker.answers(Route::Bind, 201, given);
-    let guid = ordered(&platform, "db").await;
-    let key = json!({"name": "k", "service_instance_guid": guid});
-    let key = platform.developer.post("/v2/service_keys", &key).await;
-    let key = key.body["metadata"]["url"].as_str().unwrap();
-    let list = format!("/v2/service_keys?q=service_instance_guid:{guid}");
-
-    for path in [key, &list] {
-        let refused = platform.developer.get(path).await;
-        assert_eq!(
-            refusal(&refused),
-            (
-                503,
-                360_005,
-                "CF-ServiceKeyCredentialStoreUnavailable",
-                "Credential store is unavailable"
-            ),
-            "{path}"
-        );
-    }
-    let permission = json!({
-        "path": reference, "actor": "uaa-client:cc_service_key_client", "operations": ["read"],
-    });
-    platform
-        .credhub(Method::POST, "/api/v2/permissions", &permission)
-        .await;
-    let shown = platform.developer.get(key).await.body;
-    let listed = platform.developer.get(&list).await.body;
-    for row in [&shown, &listed["resources"][0]] {
-        assert_eq!(row["entity"]["credentials"], json!({"password": "hunter2"}));
-    }
 }
 
 #[tokio::test]

@@ -17,7 +17,6 @@ async fn everybody_is_told_where_tokens_are_and_nobody_the_version() {
         let info = nobody.get("/info").await;
         let expected = json!({"auth-server": {"url": access.uaa_url}, "app": {"name": "CredHub"}});
         assert_eq!(info.ok(), expected);
-        assert_eq!(nobody.get("/health").await.ok(), json!({"status": "UP"}));
         assert_eq!(nobody.get("/version").await.status, 401);
         let known = platform.broker(&access).await;
         assert_eq!(

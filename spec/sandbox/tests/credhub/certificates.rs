@@ -1,4 +1,4 @@
-//! Certificates: chains, what they say, versions and transitions.
+//! Certificates: chains, and what they say.
 
 use serde_json::{Value, json};
 use x509_parser::{extensions::GeneralName, pem::parse_x509_pem};
@@ -232,86 +232,6 @@ async fn a_certificate_that_was_made_elsewhere_must_fit_together() {
         assert_eq!(status, 400, "{error}");
         assert!(error.contains(text), "{error}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_in_transition_has_two_versions_in_force() {
-    let (_platform, api) = admin().await;
-    let first = root(&api, "/root").await;
-    leaf(&api, "/leaf", "/root").await;
-    let listed = api.get("/api/v1/certificates?name=/root").await.ok();
-    let summary = &listed["certificates"][0];
-    assert_eq!(
-        members(summary),
-        ["name", "id", "versions", "signed_by", "signs"]
-    );
-    assert_eq!(
-        (&summary["signs"], &summary["signed_by"]),
-        (&json!(["/leaf"]), &json!(""))
-    );
-    let id = summary["id"].as_str().unwrap();
-
-    let next = api
-        .post(
-            &format!("/api/v1/certificates/{id}/regenerate"),
-            &json!({"set_as_transitional": true}),
-        )
-        .await
-        .ok();
-    assert_eq!(next["transitional"], true);
-    let again = api
-        .post(
-            &format!("/api/v1/certificates/{id}/regenerate"),
-            &json!({"set_as_transitional": true}),
-        )
-        .await;
-    assert_eq!(
-        again.refusal(),
-        (
-            400,
-            "The maximum number of transitional versions for a given CA is 1.".to_owned()
-        )
-    );
-    let ids = |found: &Value| -> Vec<Value> {
-        found
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|one| one["id"].clone())
-            .collect()
-    };
-    let current = api.get("/api/v1/data?name=/root&current=true").await.ok();
-    assert_eq!(
-        ids(&current["data"]),
-        [first["id"].clone(), next["id"].clone()]
-    );
-    let signed = leaf(&api, "/new", "/root").await;
-    assert_eq!(
-        signed["value"]["ca"], first["value"]["certificate"],
-        "the transitional one does not sign yet"
-    );
-
-    let path = format!("/api/v1/certificates/{id}/update_transitional_version");
-    let moved = api.put(&path, &json!({"version": first["id"]})).await.ok();
-    assert_eq!(ids(&moved), [next["id"].clone(), first["id"].clone()]);
-    api.put(&path, &json!({"version": null})).await.ok();
-    let path = format!("/api/v1/certificates/{id}/versions");
-    assert_eq!(
-        ids(&api.get(&format!("{path}?current=true")).await.ok()),
-        [next["id"].clone()]
-    );
-    let gone = first["id"].as_str().unwrap();
-    api.delete(&format!("{path}/{gone}")).await.ok();
-    assert_eq!(ids(&api.get(&path).await.ok()), [next["id"].clone()]);
-    let last = next["id"].as_str().unwrap();
-    let refused = api.delete(&format!("{path}/{last}")).await;
-    assert_eq!(
-        refused.refusal(),
-        (
-            400,
-            "The minimum number of versions for a Certificate is 1.".to_owned()
-        )
-    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -322,45 +322,6 @@ async fn a_query_that_lacks_or_mixes_parameters_is_refused() {
     assert_eq!(api.get("/api/v1/nothing").await.status, 404);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_it_is_read_only_nothing_changes() {
-    let (platform, api) = admin().await;
-    let nobody = platform.nobody(&platform.bosh());
-    api.set("/there", "value", json!("v")).await;
-    let mode = json!({"read_only_mode": true});
-    assert_eq!(nobody.post("/management", &mode).await.ok(), mode);
-
-    let body = json!({"name": "/there", "type": "value", "value": "w"});
-    let refused = api.put("/api/v1/data", &body).await;
-    assert_eq!(
-        refused.refusal(),
-        (
-            503,
-            "Service Unavailable. Credhub is currently in read only mode.".to_owned()
-        )
-    );
-    assert_eq!(api.delete("/api/v1/data?name=/there").await.status, 503);
-    assert_eq!(
-        nobody.put("/api/v1/data", &body).await.status,
-        401,
-        "who calls is asked first"
-    );
-    assert_eq!(
-        api.get("/api/v1/data?name=/there").await.ok()["data"][0]["value"],
-        "v"
-    );
-
-    nobody
-        .post("/management", &json!({"read_only_mode": false}))
-        .await
-        .ok();
-    assert_eq!(
-        nobody.get("/management").await.ok(),
-        json!({"read_only_mode": false})
-    );
-    assert_eq!(api.put("/api/v1/data", &body).await.ok()["value"], "w");
-}
-
 /// A slash at the end of a path changes nothing (cloudfoundry/credhub, pull request 906).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_path_may_end_with_a_slash() {
@@ -372,8 +333,6 @@ async fn a_path_may_end_with_a_slash() {
     let found = api.get("/api/v1/data/?name=/slash&current=true").await.ok();
     assert_eq!(found["data"], json!([stored]));
     assert_eq!(api.get(&format!("/api/v1/data/{id}/")).await.ok(), stored);
-    let permissions = api.get("/api/v1/permissions/?credential_name=/slash").await;
-    assert_eq!(permissions.status, 200);
     let nowhere = api.get("/api/v1/nowhere/").await;
     assert_eq!(nowhere.status, 404);
 }

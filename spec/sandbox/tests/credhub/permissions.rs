@@ -45,20 +45,14 @@ async fn each_right_allows_its_calls_and_no_other() {
     let third = admin.post("/api/v2/permissions", &third).await.json();
     let id = third["uuid"].as_str().unwrap().to_owned();
     // Right, then the statuses of: get, find (how many), set, generate, delete of what is not there,
-    // list permissions (v1), get permission by id, by path, change it.
+    // get permission by id, by path, change it.
     let table = [
-        (None, [404, 0, 403, 403, 404, 404, 404, 404, 404]),
-        (Some("read"), [200, 1, 403, 403, 404, 404, 404, 404, 404]),
-        (Some("write"), [404, 0, 200, 200, 404, 404, 404, 404, 404]),
-        (Some("delete"), [404, 0, 403, 403, 204, 404, 404, 404, 404]),
-        (
-            Some("read_acl"),
-            [404, 0, 403, 403, 404, 200, 200, 200, 404],
-        ),
-        (
-            Some("write_acl"),
-            [404, 0, 403, 403, 404, 404, 404, 404, 200],
-        ),
+        (None, [404, 0, 403, 403, 404, 404, 404, 404]),
+        (Some("read"), [200, 1, 403, 403, 404, 404, 404, 404]),
+        (Some("write"), [404, 0, 200, 200, 404, 404, 404, 404]),
+        (Some("delete"), [404, 0, 403, 403, 204, 404, 404, 404]),
+        (Some("read_acl"), [404, 0, 403, 403, 404, 200, 200, 404]),
+        (Some("write_acl"), [404, 0, 403, 403, 404, 404, 404, 200]),
     ];
     for (right, expected) in table {
         for path in ["/*", "/p/*", "/p/x/*"] {
@@ -82,11 +76,6 @@ async fn each_right_allows_its_calls_and_no_other() {
                 other.post("/api/v1/data", &password).await.status.as_u16(),
                 other
                     .delete("/api/v1/data?name=/p/x/gone")
-                    .await
-                    .status
-                    .as_u16(),
-                other
-                    .get("/api/v1/permissions?credential_name=/p/x/y")
                     .await
                     .status
                     .as_u16(),
@@ -244,7 +233,7 @@ async fn a_permission_that_cannot_be_is_refused_with_its_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn permissions_of_a_credential_are_listed_merged_and_taken_by_its_name() {
+async fn permissions_of_a_credential_are_merged_and_taken_by_its_name() {
     let Stage { admin, .. } = stage("").await;
     admin.set("/p", "value", json!("v")).await;
     let entry = |operations: &[&str]| json!({"credential_name": "p", "permissions": [{"actor": "uaa-client:other", "operations": operations}]});
@@ -259,16 +248,6 @@ async fn permissions_of_a_credential_are_listed_merged_and_taken_by_its_name() {
             .status,
         409
     );
-    let listed = admin
-        .get("/api/v1/permissions?credential_name=/P")
-        .await
-        .ok();
-    assert_eq!(
-        listed,
-        json!({"credential_name": "/p", "permissions": [
-            {"actor": "uaa-client:other", "path": "/p", "operations": ["read", "write"]},
-        ]})
-    );
     let taken = "/api/v1/permissions?credential_name=/p&actor=uaa-client:other";
     assert_eq!(admin.delete(taken).await.status, 204);
     assert_eq!(admin.delete(taken).await.status, 404);
@@ -276,13 +255,6 @@ async fn permissions_of_a_credential_are_listed_merged_and_taken_by_its_name() {
     assert_eq!(
         admin.post("/api/v1/permissions", &nothing).await.status,
         400
-    );
-    assert_eq!(
-        admin
-            .get("/api/v1/permissions?credential_name=/none")
-            .await
-            .status,
-        404
     );
 }
 

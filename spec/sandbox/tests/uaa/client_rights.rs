@@ -3,14 +3,13 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::server::{ADMIN, Answer, BROKER, Server};
+use crate::server::{Answer, BROKER, Server};
 
 const WRITER: (&str, &str) = ("writer", "w");
 
 #[tokio::test]
 async fn callers_without_a_good_token_or_the_scope_are_told_so() {
     let server = Server::start();
-    let writer = server.client_token(WRITER).await;
     let broker = server.client_token(BROKER).await;
     let developer = server.log_in("developer", "password").await;
     let refresh = developer.body["refresh_token"].as_str().unwrap();
@@ -20,9 +19,6 @@ async fn callers_without_a_good_token_or_the_scope_are_told_so() {
     let with_refresh = server.get("/oauth/clients", refresh).await;
     let reader = server
         .send(Method::POST, "/oauth/clients", &broker, &json!({}))
-        .await;
-    let batch = server
-        .send(Method::POST, "/oauth/clients/tx", &writer, &json!([]))
         .await;
 
     assert_eq!(anonymous.refusal(), (401, "unauthorized"));
@@ -41,7 +37,6 @@ async fn callers_without_a_good_token_or_the_scope_are_told_so() {
         reader.body["scope"],
         "uaa.admin zones.uaa.admin clients.admin clients.write"
     );
-    assert_eq!(batch.refusal(), (403, "insufficient_scope"));
 }
 
 #[tokio::test]
@@ -103,32 +98,4 @@ async fn a_client_changes_its_own_secret_with_the_old_one() {
         r#"{"status":"ok","message":"secret updated"}"#
     );
     assert!(!server.client_token(("writer", "new")).await.is_empty());
-}
-
-#[tokio::test]
-async fn a_restricted_client_gets_none_of_the_uaas_own_rights() {
-    let server = Server::start();
-    let admin = server.client_token(ADMIN).await;
-    let create = async |scope: &str| {
-        let body = json!({
-            "client_id": "a", "client_secret": "s", "authorized_grant_types": ["client_credentials"],
-            "scope": [scope],
-        });
-        server
-            .send(Method::POST, "/oauth/clients/restricted", &admin, &body)
-            .await
-    };
-
-    let list = server.get("/oauth/clients/restricted", &admin).await;
-
-    assert!(
-        list.body
-            .as_array()
-            .unwrap()
-            .contains(&json!("clients.admin"))
-    );
-    for scope in ["clients.admin", "zones.some.admin"] {
-        assert_eq!(create(scope).await.refusal(), (400, "invalid_client"));
-    }
-    assert_eq!(create("cloud_controller.read").await.status, 201);
 }

@@ -31,21 +31,6 @@ async fn anybody_may_read_what_logging_in_takes() {
 }
 
 #[tokio::test]
-async fn the_openid_configuration_is_at_both_places() {
-    let server = Server::start();
-
-    for below in ["", "/oauth/token"] {
-        let path = format!("{below}/.well-known/openid-configuration");
-        let answer = Answer::to(server.request(Method::GET, &path)).await;
-        assert_eq!(answer.body["issuer"], format!("{}/oauth/token", server.url));
-        assert_eq!(
-            answer.body["jwks_uri"],
-            format!("{}/token_keys", server.url)
-        );
-    }
-}
-
-#[tokio::test]
 async fn who_has_the_keys_is_not_sent_them_again() {
     let server = Server::start();
     let keys = |tag: String| {
@@ -101,13 +86,4 @@ async fn a_shared_secret_is_shown_to_resource_servers_alone() {
     assert_eq!(liar.status, 401);
     let token = server.client_token(BROKER).await;
     assert!(server.uaa.verifier().verify(&token).is_ok());
-}
-
-#[tokio::test]
-async fn the_server_says_that_it_is_well() {
-    let server = Server::start();
-
-    let answer = Answer::to(server.request(Method::GET, "/healthz")).await;
-
-    assert_eq!((answer.status.as_u16(), answer.text.trim()), (200, "ok"));
 }

@@ -6,7 +6,6 @@ mod client_rights;
 mod clients;
 mod command_lines;
 mod information;
-mod inspection;
 mod keys;
 mod restart;
 mod revocation;

@@ -80,11 +80,10 @@ impl BrokerClient {
         &self,
         target: &Target,
         body: &ProvisionBody,
-        patience: Patience,
         identity: &Identity,
     ) -> Answer {
         let raw = self
-            .change(Method::PUT, target, body, patience, identity)
+            .change(Method::PUT, target, body, Patience::Asynchronous, identity)
             .await;
         Answer::of(Call::Provision, raw)
     }
@@ -109,11 +108,10 @@ impl BrokerClient {
         target: &Target,
         body: &BindBody,
         requires: &[String],
-        patience: Patience,
         identity: &Identity,
     ) -> Answer {
         let raw = self
-            .change(Method::PUT, target, body, patience, identity)
+            .change(Method::PUT, target, body, Patience::Asynchronous, identity)
             .await;
         Answer::of(Call::Bind(requires), raw)
     }

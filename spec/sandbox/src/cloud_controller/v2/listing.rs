@@ -1,10 +1,10 @@
-//! Lists of v2: filters, pages, related resources (`spec/contracts/platform-apis.md`, "Cloud Controller v2", "Common").
+//! Lists of v2: filters and pages (`spec/contracts/platform-apis.md`, "Cloud Controller v2", "Common").
 
 use std::collections::BTreeMap;
 
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::{ok, refusal::V2Refusal};
@@ -22,7 +22,6 @@ pub(super) struct V2Query {
     conditions: Vec<Condition>,
     /// As they were given.
     written: Vec<String>,
-    depth: Option<u8>,
 }
 
 /// `field:value` or `field IN a,b`.
@@ -58,14 +57,12 @@ impl V2Query {
             descending: false,
             conditions: Vec::new(),
             written: Vec::new(),
-            depth: None,
         };
         for (name, value) in form_urlencoded::parse(request.query_string().as_bytes()) {
             match name.as_ref() {
                 "page" => query.page = number(&name, &value, usize::MAX)?,
                 "results-per-page" => query.page_size = number(&name, &value, MAXIMUM_PAGE_SIZE)?,
                 "order-direction" => query.descending = value == "desc",
-                "inline-relations-depth" => query.depth = value.parse().ok(),
                 "q" => {
                     for condition in value.split(';').filter(|condition| !condition.is_empty()) {
                         query.conditions.push(condition_of(condition, fields)?);
@@ -76,11 +73,6 @@ impl V2Query {
             }
         }
         Ok(query)
-    }
-
-    /// Whether related resources are to stand inside.
-    pub(super) fn is_inlined(&self) -> bool {
-        self.depth.is_some_and(|depth| depth > 0)
     }
 
     /// The values of a filter, if it is there.
@@ -136,9 +128,6 @@ impl V2Query {
     /// Relative, its parameters in the order of their names.
     fn location(&self, page: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        if let Some(depth) = self.depth {
-            query.append_pair("inline-relations-depth", &depth.to_string());
-        }
         query
             .append_pair(
                 "order-direction",
@@ -196,22 +185,6 @@ impl Resource {
     /// The answer with this alone.
     pub(super) fn answer(self) -> HttpResponse {
         ok(&self.presented())
-    }
-
-    /// Puts a related resource inside, beside its URL.
-    pub(super) fn inline(&mut self, name: &str, related: &Value) {
-        let entity = std::mem::take(&mut self.entity);
-        if let Value::Object(members) = entity {
-            let beside = format!("{name}_url");
-            let mut inlined = Map::new();
-            for (key, value) in members {
-                if key == beside {
-                    inlined.insert(name.to_owned(), related.clone());
-                }
-                inlined.insert(key, value);
-            }
-            self.entity = Value::Object(inlined);
-        }
     }
 }
 

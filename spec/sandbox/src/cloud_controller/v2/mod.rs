@@ -7,7 +7,6 @@
 //! | `listing`, `refusal`, `caller`, `body` | what all routes have in common |
 //! | the others | the routes, one file per kind of resource |
 
-mod apps;
 mod body;
 mod caller;
 mod info;
@@ -79,7 +78,6 @@ async fn without_unknown_methods(
 fn resources(app: &mut ServiceConfig) {
     app.configure(organizations::routes)
         .configure(spaces::routes)
-        .configure(apps::routes)
         .configure(services::routes)
         .configure(service_plans::routes)
         .configure(plan_visibilities::routes)

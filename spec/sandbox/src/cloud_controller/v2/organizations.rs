@@ -4,7 +4,7 @@ use actix_web::{
     HttpRequest,
     web::{Data, Path, ServiceConfig, get, resource},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     V2Answer,
@@ -38,18 +38,12 @@ async fn list(
             .organizations
             .values()
             .filter(|row| permissions.sees_organization(&row.guid))
-            .map(|row| {
-                let mut resource = organization(row);
-                if query.is_inlined() {
-                    resource.inline("spaces", &inlined_spaces(tables, row));
-                }
-                Row {
-                    resource,
-                    fields: vec![
-                        ("name", vec![row.name.clone()]),
-                        ("status", vec![status(row).to_owned()]),
-                    ],
-                }
+            .map(|row| Row {
+                resource: organization(row),
+                fields: vec![
+                    ("name", vec![row.name.clone()]),
+                    ("status", vec![status(row).to_owned()]),
+                ],
             });
         Ok(query.answer(rows))
     })
@@ -75,7 +69,7 @@ async fn spaces_of(
         let here = tables.spaces.with(SpaceKey::Organization(guid));
         let rows = here
             .filter(|row| permissions.sees_space(tables, &row.guid))
-            .map(|row| spaces::row(tables, row, query.is_inlined()));
+            .map(spaces::row);
         Ok(query.answer(rows))
     })
 }
@@ -92,13 +86,6 @@ fn visible<'a>(
         .ok_or_else(|| V2Refusal::no_such_organization(guid))
 }
 
-fn inlined_spaces(tables: &Tables, organization: &Organization) -> Value {
-    let here = tables
-        .spaces
-        .with(SpaceKey::Organization(organization.guid.clone()));
-    here.map(|space| spaces::space(space).presented()).collect()
-}
-
 fn status(organization: &Organization) -> &'static str {
     match organization.status {
         OrganizationStatus::Active => "active",
@@ -106,7 +93,7 @@ fn status(organization: &Organization) -> &'static str {
     }
 }
 
-pub(super) fn organization(organization: &Organization) -> Resource {
+fn organization(organization: &Organization) -> Resource {
     let url = format!("/v2/organizations/{}", organization.guid);
     let below = |name: &str| format!("{url}/{name}");
     let entity = json!({

@@ -32,11 +32,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
             .route(get().to(list))
             .route(post().to(create)),
     )
-    .service(
-        resource("/service_plan_visibilities/{guid}")
-            .route(get().to(one))
-            .route(delete().to(remove)),
-    );
+    .service(resource("/service_plan_visibilities/{guid}").route(delete().to(remove)));
 }
 
 async fn list(
@@ -56,16 +52,6 @@ async fn list(
                 ],
             });
         Ok(query.answer(rows))
-    })
-}
-
-async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<String>) -> V2Answer {
-    controller.0.state.read(|tables| {
-        let found = all(tables)
-            .filter(|_| caller.sees_everything())
-            .find(|(plan, organization)| guid_of(plan, organization) == *guid);
-        let (plan, organization) = found.ok_or_else(|| V2Refusal::no_such_visibility(&guid))?;
-        Ok(visibility(plan, organization).answer())
     })
 }
 

@@ -7,7 +7,6 @@ use super::JSON;
 use crate::cloud_controller::{
     broker_client::{BrokerFailure, BrokerFault},
     refusal::Refusal,
-    work::QuotaExceeded,
 };
 
 /// A request turned down. The text is what the client is told.
@@ -48,7 +47,6 @@ faults! {
     no_such_key: NOT_FOUND 360_003 "CF-ServiceKeyNotFound" "The service key could not be found: %s";
     no_such_organization: NOT_FOUND 30003 "CF-OrganizationNotFound" "The organization could not be found: %s";
     no_such_space: NOT_FOUND 40004 "CF-SpaceNotFound" "The app space could not be found: %s";
-    no_such_app: NOT_FOUND 100_004 "CF-AppNotFound" "The app could not be found: %s";
     no_such_visibility: NOT_FOUND 260_003 "CF-ServicePlanVisibilityNotFound"
         "The service plan visibility could not be found: %s";
     association_not_empty: BAD_REQUEST 10006 "CF-AssociationNotEmpty" "Please delete the %s";
@@ -57,17 +55,6 @@ faults! {
     shared: UNPROCESSABLE_ENTITY 390_002 "CF-ServiceInstanceDeletionSharesExists"
         "Service instances must be unshared before they can be deleted. Unsharing %s will automatically delete any \
          bindings that have been made to applications in other spaces.";
-    instance_name_taken: BAD_REQUEST 60002 "CF-ServiceInstanceNameTaken" "The service instance name is taken: %s";
-    plan_not_updateable: BAD_REQUEST 110_004 "CF-ServicePlanNotUpdateable"
-        "The service does not support changing plans.%s";
-    plan_not_visible: FORBIDDEN 60010 "CF-ServiceInstanceOrganizationNotAuthorized"
-        "A service instance for the selected plan cannot be created in this organization.%s";
-    unbindable: BAD_REQUEST 90005 "CF-UnbindableService" "The service instance doesn't support binding.%s";
-    binding_taken: BAD_REQUEST 90003 "CF-ServiceBindingAppServiceTaken"
-        "The app is already bound to the service.%s";
-    key_name_taken: BAD_REQUEST 360_001 "CF-ServiceKeyNameTaken" "The service key name is taken: %s";
-    credential_store: SERVICE_UNAVAILABLE 360_005 "CF-ServiceKeyCredentialStoreUnavailable"
-        "Credential store is unavailable%s";
     broker_not_removable: BAD_REQUEST 270_010 "CF-ServiceBrokerNotRemovable"
         "Can not remove brokers that have associated service instances: %s";
     broker_name_taken: BAD_REQUEST 270_002 "CF-ServiceBrokerNameTaken" "The service broker name is taken%s";
@@ -116,22 +103,6 @@ impl V2Refusal {
             exchange: exchange.map(|exchange| (exchange.method.to_string(), exchange.status)),
             ..Self::new(status, 10001, name, description)
         }
-    }
-}
-
-impl From<QuotaExceeded> for V2Refusal {
-    fn from(exceeded: QuotaExceeded) -> Self {
-        let (code, name) = match exceeded {
-            QuotaExceeded::OrganizationInstances => (60005, "CF-ServiceInstanceQuotaExceeded"),
-            QuotaExceeded::OrganizationPaidPlans => {
-                (60007, "CF-ServiceInstanceServicePlanNotAllowed")
-            }
-            QuotaExceeded::SpaceInstances => (60012, "CF-ServiceInstanceSpaceQuotaExceeded"),
-            QuotaExceeded::SpacePaidPlans => {
-                (60013, "CF-ServiceInstanceServicePlanNotAllowedBySpaceQuota")
-            }
-        };
-        Self::new(StatusCode::BAD_REQUEST, code, name, exceeded.to_string())
     }
 }
 

@@ -1,237 +1,33 @@
 //! Service bindings of v2: those of apps. Keys stand apart.
 
 use actix_web::{
-    HttpRequest, HttpResponse,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, post, resource},
+    HttpResponse,
+    web::{Data, Path, ServiceConfig, delete, resource},
 };
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     JSON, V2Answer,
-    body::message,
     caller::V2Caller,
-    created,
-    listing::{Resource, Row, V2Query, changed},
+    listing::{Resource, Row, changed},
     no_content,
     refusal::V2Refusal,
-    service_instance_changes::patience,
-    service_instances::{self, last_operation},
+    service_instances::last_operation,
 };
 use crate::cloud_controller::{
     CloudController,
     broker_client::Patience,
     model::{
-        AppGuid, Binding, BindingGuid, BindingKey, BindingKind, Instance, JobOperation,
-        JobResource, Metadata, OperationKind, OperationState, Tables,
+        AppGuid, Binding, BindingGuid, BindingKind, JobOperation, JobResource, OperationKind,
+        OperationState, Tables,
     },
-    work::{FirstAnswer, Operation},
+    work::FirstAnswer,
 };
 
 pub(super) const FIELDS: [&str; 3] = ["app_guid", "service_instance_guid", "name"];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(
-        resource("/service_bindings")
-            .route(get().to(list))
-            .route(post().to(create)),
-    )
-    .service(
-        resource("/service_bindings/{guid}")
-            .route(get().to(one))
-            .route(delete().to(remove)),
-    )
-    .service(resource("/apps/{app}/service_bindings").route(get().to(of_app)))
-    .service(resource("/apps/{app}/service_bindings/{guid}").route(delete().to(remove_of_app)));
-}
-
-async fn list(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-) -> V2Answer {
-    let query = V2Query::of(&request, &FIELDS)?;
-    controller.0.state.read(|tables| {
-        let rows = tables
-            .bindings
-            .values()
-            .filter(|row| is_app_binding(row) && sees(tables, &caller, row))
-            .map(|binding| row(tables, &caller, binding));
-        Ok(query.answer(rows))
-    })
-}
-
-async fn of_app(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-    app: Path<String>,
-) -> V2Answer {
-    let query = V2Query::of(&request, &FIELDS)?;
-    controller.0.state.read(|tables| {
-        let app = AppGuid::given(&app);
-        let seen = tables
-            .apps
-            .get(&app)
-            .is_some_and(|row| caller.sees_space(tables, &row.space));
-        if !seen {
-            return Err(V2Refusal::no_such_app(app.as_str()));
-        }
-        let of_app = tables.bindings.with(BindingKey::App(app));
-        Ok(query.answer(of_app.map(|binding| row(tables, &caller, binding))))
-    })
-}
-
-async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<String>) -> V2Answer {
-    controller.0.state.read(|tables| {
-        let row = visible(tables, &caller, &guid)?;
-        Ok(binding(tables, &caller, row).answer())
-    })
-}
-
-#[derive(Deserialize)]
-struct Create {
-    service_instance_guid: String,
-    app_guid: String,
-    name: Option<String>,
-    parameters: Option<Map<String, Value>>,
-}
-
-async fn create(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-    body: Bytes,
-) -> V2Answer {
-    let wanted: Create = message(&body)?;
-    let app = AppGuid::given(&wanted.app_guid);
-    let (operation, guid) = controller.0.state.change(|tables| {
-        if !tables.apps.contains_key(&app) {
-            return Err(V2Refusal::no_such_app(&wanted.app_guid));
-        }
-        let instance = bindable(tables, &caller, &wanted.service_instance_guid)?.clone();
-        let kind = BindingKind::App(app);
-        if tables
-            .bindings_of(&instance.guid)
-            .any(|binding| binding.kind == kind)
-        {
-            return Err(V2Refusal::binding_taken(""));
-        }
-        Ok(added(
-            &controller,
-            tables,
-            &caller,
-            &instance,
-            wanted.name,
-            kind,
-        ))
-    })?;
-    let answer = operation
-        .bind_and_wait(guid.clone(), wanted.parameters, patience(&request))
-        .await;
-    bound(&controller, &guid, answer, |tables, row| {
-        binding(tables, &caller, row).presented()
-    })
-}
-
-/// An instance that the caller may bind now.
-pub(super) fn bindable<'a>(
-    tables: &'a Tables,
-    caller: &V2Caller,
-    guid: &str,
-) -> Result<&'a Instance, V2Refusal> {
-    let instance = service_instances::visible(tables, caller, guid)?;
-    caller
-        .permissions(tables)
-        .must_write(tables, &instance.space)?;
-    if instance.last_operation.is_running() {
-        return Err(V2Refusal::in_progress(&instance.name));
-    }
-    let is_bindable = tables
-        .plan_of(instance)
-        .is_some_and(|plan| tables.is_bindable(plan));
-    if is_bindable {
-        Ok(instance)
-    } else {
-        Err(V2Refusal::unbindable(""))
-    }
-}
-
-/// Writes a new binding down whose broker is about to be called.
-pub(super) fn added(
-    controller: &CloudController,
-    tables: &mut Tables,
-    caller: &V2Caller,
-    instance: &Instance,
-    name: Option<String>,
-    kind: BindingKind,
-) -> (Operation, BindingGuid) {
-    let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
-    let job = match kind {
-        BindingKind::App(_) => JobOperation::CreateBinding,
-        BindingKind::Key => JobOperation::CreateKey,
-        BindingKind::Route(_) => JobOperation::CreateRouteBinding,
-    };
-    let now = Timestamp::now();
-    let row = Binding {
-        guid: BindingGuid::random(),
-        instance: instance.guid.clone(),
-        name,
-        kind,
-        details: None,
-        metadata: Metadata::default(),
-        last_operation: last_operation.clone(),
-        created_at: now,
-        updated_at: now,
-    };
-    let guid = row.guid.clone();
-    tables.bindings.insert(guid.clone(), row);
-    let resource = JobResource::Binding(guid.clone());
-    let operation = controller.begun(tables, job, resource, &last_operation, caller);
-    (operation, guid)
-}
-
-/// 201 when it is there, 202 when the broker is at it. What was refused leaves no row.
-pub(super) fn bound(
-    controller: &CloudController,
-    guid: &BindingGuid,
-    answer: Option<FirstAnswer>,
-    present: impl FnOnce(&Tables, &Binding) -> Value,
-) -> V2Answer {
-    let shown = || {
-        controller.0.state.read(|tables| {
-            let row = tables.bindings.get(guid);
-            let row = row.ok_or_else(|| V2Refusal::no_such_binding(guid.as_str()))?;
-            Ok::<_, V2Refusal>(present(tables, row))
-        })
-    };
-    match answer {
-        Some(FirstAnswer::Done) => Ok(created(&shown()?)),
-        Some(FirstAnswer::Begun) => Ok(HttpResponse::Accepted()
-            .content_type(JSON)
-            .body(shown()?.to_string())),
-        Some(FirstAnswer::Refused(failure)) => {
-            controller.0.state.change(|tables| {
-                tables.bindings.remove(guid);
-            });
-            Err(V2Refusal::broker(&failure, None))
-        }
-        None => Err(V2Refusal::stopping("")),
-    }
-}
-
-async fn remove(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> V2Answer {
-    let patience = patience(&request);
-    removed(&controller, &caller, &guid, patience, |tables, guid| {
-        visible(tables, &caller, guid)
-    })
-    .await
+    app.service(resource("/apps/{app}/service_bindings/{guid}").route(delete().to(remove_of_app)));
 }
 
 async fn remove_of_app(

@@ -35,7 +35,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     )
     .service(
         resource("/service_brokers/{guid}")
-            .route(get().to(one))
             .route(put().to(update))
             .route(delete().to(remove)),
     );
@@ -57,16 +56,6 @@ async fn list(
                 fields: vec![("name", vec![row.name.clone()])],
             });
         Ok(query.answer(rows))
-    })
-}
-
-async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<String>) -> V2Answer {
-    controller.0.state.read(|tables| {
-        let row = tables
-            .brokers
-            .get(&BrokerGuid::given(&guid))
-            .filter(|_| caller.sees_everything());
-        Ok(broker(row.ok_or_else(|| V2Refusal::no_such_broker(&guid))?).answer())
     })
 }
 

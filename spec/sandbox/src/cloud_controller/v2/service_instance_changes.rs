@@ -1,14 +1,11 @@
-//! Creating, changing and deleting service instances in v2. The broker is called while the request waits; a row of a new
-//! instance is written when the broker has taken it.
+//! Upgrading and deleting service instances in v2. The broker is called while the request waits.
 
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::LOCATION,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, post, put, resource},
+    web::{Bytes, Data, Path, ServiceConfig, delete, get, put, resource},
 };
-use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::{
     JSON, V2Answer,
@@ -19,26 +16,17 @@ use super::{
     no_content,
     refusal::V2Refusal,
     service_instances::{self, instance, visible},
-    spaces,
 };
 use crate::cloud_controller::{
     CloudController,
     api::{effective, needs_broker},
     broker_client::Patience,
-    model::{
-        Instance, InstanceGuid, InstanceKey, JobOperation, JobResource, Metadata, OperationKind,
-        OperationState, PlanGuid, SpaceGuid, Tables,
-    },
-    work::{Change, FirstAnswer, NewInstance, must_be_allowed, must_have_room},
+    model::{InstanceGuid, JobOperation, JobResource, OperationKind, OperationState},
+    work::{Change, FirstAnswer},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(
-        resource("/service_instances")
-            .route(get().to(service_instances::list))
-            .route(post().to(create)),
-    )
-    .service(
         resource("/service_instances/{guid}")
             .route(get().to(service_instances::one))
             .route(put().to(update))
@@ -47,103 +35,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 #[derive(Deserialize)]
-struct Create {
-    name: String,
-    space_guid: String,
-    service_plan_guid: String,
-    parameters: Option<Map<String, Value>>,
-    #[serde(default)]
-    tags: Vec<String>,
-}
-
-async fn create(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-    body: Bytes,
-) -> V2Answer {
-    let wanted: Create = message(&body)?;
-    let guid = InstanceGuid::random();
-    let (operation, row) = controller.0.state.change(|tables| {
-        let row = ordered(tables, &caller, &guid, &wanted)?;
-        let operation = controller.begun(
-            tables,
-            JobOperation::CreateInstance,
-            JobResource::Instance(guid.clone()),
-            &row.last_operation,
-            &caller,
-        );
-        Ok::<_, V2Refusal>((operation, row))
-    })?;
-    let new = NewInstance::StoredWhenAccepted(Box::new(row));
-    let answer = operation
-        .provision_and_wait(new, wanted.parameters, patience(&request))
-        .await;
-    answered(&controller, &guid, answer, None)
-}
-
-fn ordered(
-    tables: &mut Tables,
-    caller: &V2Caller,
-    guid: &InstanceGuid,
-    wanted: &Create,
-) -> Result<Instance, V2Refusal> {
-    let space = spaces::visible(tables, caller, &wanted.space_guid)?
-        .guid
-        .clone();
-    caller.permissions(tables).must_write(tables, &space)?;
-    let plan = tables
-        .plans
-        .get(&PlanGuid::given(&wanted.service_plan_guid))
-        .filter(|plan| plan.available)
-        .ok_or_else(|| V2Refusal::no_such_plan(&wanted.service_plan_guid))?;
-    if !caller.sees_plan(tables, plan) {
-        return Err(V2Refusal::plan_not_visible(""));
-    }
-    must_be_free(tables, &space, &wanted.name, None)?;
-    must_have_room(tables, &space, plan)?;
-    let (plan, maintenance_info) = (plan.guid.clone(), plan.maintenance_info.clone());
-    let now = Timestamp::now();
-    Ok(Instance {
-        guid: guid.clone(),
-        space,
-        plan,
-        name: wanted.name.clone(),
-        tags: wanted.tags.clone(),
-        maintenance_info,
-        dashboard_url: None,
-        shared_spaces: std::collections::BTreeSet::new(),
-        metadata: Metadata::default(),
-        broker_metadata: None,
-        last_operation: tables.operation(OperationKind::Create, OperationState::InProgress),
-        created_at: now,
-        updated_at: now,
-    })
-}
-
-fn must_be_free(
-    tables: &Tables,
-    space: &SpaceGuid,
-    name: &str,
-    but_for: Option<&InstanceGuid>,
-) -> Result<(), V2Refusal> {
-    let key = InstanceKey::Name(space.clone(), name.to_owned());
-    let taken = tables
-        .instances
-        .with(key)
-        .any(|instance| Some(&instance.guid) != but_for);
-    if taken {
-        return Err(V2Refusal::instance_name_taken(name));
-    }
-    Ok(())
-}
-
-#[derive(Deserialize)]
 struct Update {
-    name: Option<String>,
-    tags: Option<Vec<String>>,
-    parameters: Option<Map<String, Value>>,
-    service_plan_guid: Option<String>,
     maintenance_info: Option<Version>,
 }
 
@@ -166,7 +58,11 @@ async fn update(
         if row.last_operation.is_running() {
             return Err(V2Refusal::in_progress(&row.name));
         }
-        let change = changes(tables, &caller, &row, wanted)?;
+        let change = Change {
+            maintenance_version: wanted.maintenance_info.map(|info| info.version),
+            ..Change::default()
+        };
+        let change = effective(tables, &caller, &row, change)?;
         if !needs_broker(tables, &row, &change) {
             change.apply_to(tables, &row.guid);
             return Ok(None);
@@ -194,41 +90,6 @@ async fn update(
         }
     };
     answered(&controller, &guid, answer, None)
-}
-
-/// What of the wishes is a change; those that v2 refuses in its own way come first.
-fn changes(
-    tables: &Tables,
-    caller: &V2Caller,
-    row: &Instance,
-    wanted: Update,
-) -> Result<Change, V2Refusal> {
-    if let Some(name) = &wanted.name {
-        must_be_free(tables, &row.space, name, Some(&row.guid))?;
-    }
-    let plan = wanted.service_plan_guid.as_deref().map(PlanGuid::given);
-    if let Some(new) = plan.as_ref().filter(|plan| **plan != row.plan) {
-        let new = tables
-            .plans
-            .get(new)
-            .ok_or_else(|| V2Refusal::no_such_plan(new.as_str()))?;
-        if tables
-            .plan_of(row)
-            .is_some_and(|old| !tables.is_updateable(old))
-        {
-            return Err(V2Refusal::plan_not_updateable(""));
-        }
-        must_be_allowed(tables, &row.space, new)?;
-    }
-    let change = Change {
-        name: wanted.name,
-        tags: wanted.tags,
-        parameters: wanted.parameters,
-        plan,
-        maintenance_version: wanted.maintenance_info.map(|info| info.version),
-        ..Change::default()
-    };
-    Ok(effective(tables, caller, row, change)?)
 }
 
 async fn remove(

@@ -10,14 +10,12 @@ use super::{
     V2Answer,
     caller::V2Caller,
     listing::{Resource, Row, V2Query, changed, stamp},
-    ok,
     refusal::V2Refusal,
-    service_bindings, service_keys, service_plans, spaces,
+    service_bindings, service_keys,
 };
 use crate::cloud_controller::{
     CloudController,
     model::{BindingKind, Instance, InstanceGuid, LastOperation, OperationState, Tables},
-    refusal::Fault,
 };
 
 pub(super) const FIELDS: [&str; 5] = [
@@ -28,30 +26,12 @@ pub(super) const FIELDS: [&str; 5] = [
     "service_binding_guid",
 ];
 
-/// Those of `/service_instances` and `/service_instances/{guid}` stand with the changes.
+/// That of `/service_instances/{guid}` stands with the changes.
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(
         resource("/service_instances/{guid}/service_bindings").route(get().to(bindings_of)),
     )
-    .service(resource("/service_instances/{guid}/service_keys").route(get().to(keys_of)))
-    .service(resource("/service_instances/{guid}/parameters").route(get().to(parameters_of)));
-}
-
-pub(super) async fn list(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-) -> V2Answer {
-    let query = V2Query::of(&request, &FIELDS)?;
-    controller.0.state.read(|tables| {
-        let permissions = caller.permissions(tables);
-        let rows = tables
-            .instances
-            .values()
-            .filter(|instance| permissions.sees_instance(tables, instance))
-            .map(|instance| row(tables, instance, query.is_inlined()));
-        Ok(query.answer(rows))
-    })
+    .service(resource("/service_instances/{guid}/service_keys").route(get().to(keys_of)));
 }
 
 pub(super) async fn one(
@@ -99,24 +79,6 @@ async fn keys_of(
     })
 }
 
-async fn parameters_of(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    guid: Path<String>,
-) -> V2Answer {
-    let target = controller.0.state.read(|tables| {
-        let instance = visible(tables, &caller, &guid)?;
-        Ok::<_, V2Refusal>(tables.fetchable(instance))
-    })?;
-    let Some(target) = target else {
-        return Err(Fault::BadRequest
-            .with("This service does not support fetching service instance parameters.")
-            .into());
-    };
-    let body = controller.fetched(&target, &caller.identity).await?;
-    Ok(ok(body.get("parameters").unwrap_or(&json!({}))))
-}
-
 pub(super) fn visible<'a>(
     tables: &'a Tables,
     caller: &V2Caller,
@@ -129,21 +91,11 @@ pub(super) fn visible<'a>(
         .ok_or_else(|| V2Refusal::no_such_instance(guid))
 }
 
-pub(super) fn row(tables: &Tables, row: &Instance, is_inlined: bool) -> Row {
-    let mut resource = instance(tables, row);
-    if is_inlined {
-        if let Some(plan) = tables.plan_of(row) {
-            let plan = service_plans::plan(tables, plan).presented();
-            resource.inline("service_plan", &plan);
-        }
-        if let Some(space) = tables.spaces.get(&row.space) {
-            resource.inline("space", &spaces::space(space).presented());
-        }
-    }
+pub(super) fn row(tables: &Tables, row: &Instance) -> Row {
     let organization = tables.organization_of(&row.space);
     let bindings = tables.bindings_of(&row.guid);
     Row {
-        resource,
+        resource: instance(tables, row),
         fields: vec![
             ("name", vec![row.name.clone()]),
             ("space_guid", vec![row.space.to_string()]),

@@ -15,7 +15,6 @@ use super::{
     listing::{Resource, Row, V2Query, changed},
     refusal::V2Refusal,
     service_instances,
-    services::service,
 };
 use crate::cloud_controller::{
     CloudController,
@@ -64,7 +63,7 @@ async fn list(
             .values()
             .filter(|row| permissions.sees_plan(row))
             .map(|plan| {
-                let mut row = row(tables, plan, query.is_inlined());
+                let mut row = row(tables, plan);
                 let mine = of_instances.iter().flatten();
                 let mine = mine
                     .filter(|(of, _)| *of == plan.guid)
@@ -97,7 +96,7 @@ async fn instances_of(
             .instances
             .with(InstanceKey::Plan(plan))
             .filter(|row| permissions.sees_instance(tables, row))
-            .map(|row| service_instances::row(tables, row, query.is_inlined()));
+            .map(|row| service_instances::row(tables, row));
         Ok(query.answer(rows))
     })
 }
@@ -140,14 +139,10 @@ fn visible<'a>(tables: &'a Tables, caller: &V2Caller, guid: &str) -> Result<&'a 
         .ok_or_else(|| V2Refusal::no_such_plan(guid))
 }
 
-pub(super) fn row(tables: &Tables, row: &Plan, is_inlined: bool) -> Row {
-    let mut resource = plan(tables, row);
+pub(super) fn row(tables: &Tables, row: &Plan) -> Row {
     let offering = tables.offering_of(row);
-    if let Some(offering) = offering.filter(|_| is_inlined) {
-        resource.inline("service", &service(tables, offering).presented());
-    }
     Row {
-        resource,
+        resource: plan(tables, row),
         fields: vec![
             ("active", vec![row.available.to_string()]),
             ("service_guid", vec![row.offering.to_string()]),
@@ -163,7 +158,7 @@ pub(super) fn row(tables: &Tables, row: &Plan, is_inlined: bool) -> Row {
     }
 }
 
-pub(super) fn plan(tables: &Tables, plan: &Plan) -> Resource {
+fn plan(tables: &Tables, plan: &Plan) -> Resource {
     let url = format!("/v2/service_plans/{}", plan.guid);
     let metadata = &plan.catalog_metadata;
     let extra = (!metadata.is_empty()).then(|| Value::Object(metadata.clone()).to_string());

@@ -28,7 +28,6 @@ const FIELDS: [&str; 5] = [
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(resource("/services").route(get().to(list)))
-        .service(resource("/services/{guid}").route(get().to(one)))
         .service(resource("/services/{guid}/service_plans").route(get().to(plans_of)));
 }
 
@@ -43,31 +42,18 @@ async fn list(
             .offerings
             .values()
             .filter(|row| sees(tables, &caller, row))
-            .map(|row| {
-                let mut resource = service(tables, row);
-                if query.is_inlined() {
-                    resource.inline("service_plans", &inlined_plans(tables, &caller, row));
-                }
-                Row {
-                    resource,
-                    fields: vec![
-                        ("active", vec![row.available.to_string()]),
-                        ("label", vec![row.name.clone()]),
-                        ("unique_id", vec![row.catalog_id.clone()]),
-                        ("service_broker_guid", vec![row.broker.to_string()]),
-                        ("provider", Vec::new()),
-                    ],
-                }
+            .map(|row| Row {
+                resource: service(tables, row),
+                fields: vec![
+                    ("active", vec![row.available.to_string()]),
+                    ("label", vec![row.name.clone()]),
+                    ("unique_id", vec![row.catalog_id.clone()]),
+                    ("service_broker_guid", vec![row.broker.to_string()]),
+                    ("provider", Vec::new()),
+                ],
             });
         Ok(query.answer(rows))
     })
-}
-
-async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<String>) -> V2Answer {
-    controller
-        .0
-        .state
-        .read(|tables| Ok(service(tables, visible(tables, &caller, &guid)?).answer()))
 }
 
 async fn plans_of(
@@ -83,7 +69,7 @@ async fn plans_of(
         let rows = tables
             .plans_of_offering(&offering.guid)
             .filter(|row| permissions.sees_plan(row))
-            .map(|row| service_plans::row(tables, row, query.is_inlined()));
+            .map(|row| service_plans::row(tables, row));
         Ok(query.answer(rows))
     })
 }
@@ -109,16 +95,7 @@ fn sees(tables: &Tables, caller: &V2Caller, offering: &Offering) -> bool {
             .any(|plan| permissions.sees_plan(plan))
 }
 
-fn inlined_plans(tables: &Tables, caller: &V2Caller, offering: &Offering) -> Value {
-    let permissions = caller.permissions(tables);
-    tables
-        .plans_of_offering(&offering.guid)
-        .filter(|plan| permissions.sees_plan(plan))
-        .map(|plan| service_plans::plan(tables, plan).presented())
-        .collect()
-}
-
-pub(super) fn service(tables: &Tables, offering: &Offering) -> Resource {
+fn service(tables: &Tables, offering: &Offering) -> Resource {
     let url = format!("/v2/services/{}", offering.guid);
     let metadata = &offering.catalog_metadata;
     let extra = (!metadata.is_empty()).then(|| Value::Object(metadata.clone()).to_string());

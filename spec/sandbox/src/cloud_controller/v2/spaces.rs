@@ -1,47 +1,23 @@
 //! Spaces of v2.
 
-use actix_web::{
-    HttpRequest,
-    web::{Data, Path, ServiceConfig, get, resource},
-};
+use actix_web::web::{Data, Path, ServiceConfig, get, resource};
 use serde_json::json;
 
 use super::{
     V2Answer,
     caller::V2Caller,
-    listing::{Resource, Row, V2Query, changed},
-    organizations::organization,
+    listing::{Resource, Row, changed},
     refusal::V2Refusal,
-    service_instances,
 };
 use crate::cloud_controller::{
     CloudController,
-    model::{InstanceKey, Space, SpaceGuid, Tables},
+    model::{Space, SpaceGuid, Tables},
 };
 
 pub(super) const FIELDS: [&str; 2] = ["name", "organization_guid"];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/spaces").route(get().to(list)))
-        .service(resource("/spaces/{guid}").route(get().to(one)))
-        .service(resource("/spaces/{guid}/service_instances").route(get().to(instances_of)));
-}
-
-async fn list(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-) -> V2Answer {
-    let query = V2Query::of(&request, &FIELDS)?;
-    controller.0.state.read(|tables| {
-        let permissions = caller.permissions(tables);
-        let rows = tables
-            .spaces
-            .values()
-            .filter(|row| permissions.sees_space(tables, &row.guid))
-            .map(|space| row(tables, space, query.is_inlined()));
-        Ok(query.answer(rows))
-    })
+    app.service(resource("/spaces/{guid}").route(get().to(one)));
 }
 
 async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<String>) -> V2Answer {
@@ -51,26 +27,7 @@ async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<Str
         .read(|tables| Ok(space(visible(tables, &caller, &guid)?).answer()))
 }
 
-/// Old clients also ask for user-provided ones here; they get what brokers made.
-async fn instances_of(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> V2Answer {
-    let query = V2Query::of(&request, &service_instances::FIELDS)?;
-    controller.0.state.read(|tables| {
-        let guid = visible(tables, &caller, &guid)?.guid.clone();
-        let here = tables.instances.with(InstanceKey::Space(guid));
-        Ok(query.answer(here.map(|row| service_instances::row(tables, row, query.is_inlined()))))
-    })
-}
-
-pub(super) fn visible<'a>(
-    tables: &'a Tables,
-    caller: &V2Caller,
-    guid: &str,
-) -> Result<&'a Space, V2Refusal> {
+fn visible<'a>(tables: &'a Tables, caller: &V2Caller, guid: &str) -> Result<&'a Space, V2Refusal> {
     tables
         .spaces
         .get(&SpaceGuid::given(guid))
@@ -78,17 +35,9 @@ pub(super) fn visible<'a>(
         .ok_or_else(|| V2Refusal::no_such_space(guid))
 }
 
-pub(super) fn row(tables: &Tables, row: &Space, is_inlined: bool) -> Row {
-    let mut resource = space(row);
-    let of = tables
-        .organizations
-        .get(&row.organization)
-        .filter(|_| is_inlined);
-    if let Some(of) = of {
-        resource.inline("organization", &organization(of).presented());
-    }
+pub(super) fn row(row: &Space) -> Row {
     Row {
-        resource,
+        resource: space(row),
         fields: vec![
             ("name", vec![row.name.clone()]),
             ("organization_guid", vec![row.organization.to_string()]),
@@ -96,7 +45,7 @@ pub(super) fn row(tables: &Tables, row: &Space, is_inlined: bool) -> Row {
     }
 }
 
-pub(super) fn space(space: &Space) -> Resource {
+fn space(space: &Space) -> Resource {
     let url = format!("/v2/spaces/{}", space.guid);
     let below = |name: &str| format!("{url}/{name}");
     let entity = json!({

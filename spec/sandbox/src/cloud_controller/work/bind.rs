@@ -3,14 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::{
-    FirstAnswer, Operation,
-    first_answer::Asker,
+    Operation,
     operation::{Failure, Overtaken},
     orders::Surroundings,
-    polling::{Accepted, GoneMeans, PollEnd},
+    polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, BrokerFailure, Mitigation, Patience, Target},
+    broker_client::{Answer, BrokerFailure, Mitigation, Target},
     model::{BindingGuid, BindingKind, Feature},
     refusal::Fault,
 };
@@ -26,28 +25,10 @@ impl Operation {
     /// Has a broker create the binding.
     pub(crate) fn bind(self, binding: BindingGuid, parameters: Option<Map<String, Value>>) {
         let controller = self.controller.clone();
-        controller.start(async move { self.run_bind(&binding, parameters, Asker::job()).await });
+        controller.start(async move { self.run_bind(&binding, parameters).await });
     }
 
-    /// The same; waits for the broker's first answer. `None` if the Cloud Controller stops.
-    pub(crate) async fn bind_and_wait(
-        self,
-        binding: BindingGuid,
-        parameters: Option<Map<String, Value>>,
-        patience: Patience,
-    ) -> Option<FirstAnswer> {
-        let (asker, answer) = Asker::request(patience);
-        let controller = self.controller.clone();
-        controller.start(async move { self.run_bind(&binding, parameters, asker).await });
-        answer.await.ok()
-    }
-
-    async fn run_bind(
-        &self,
-        guid: &BindingGuid,
-        parameters: Option<Map<String, Value>>,
-        mut asker: Asker,
-    ) {
+    async fn run_bind(&self, guid: &BindingGuid, parameters: Option<Map<String, Value>>) {
         let order = self.controller.0.state.read(|tables| {
             let binding = tables.bindings.get(guid)?;
             let surroundings = Surroundings::of(tables, tables.instances.get(&binding.instance)?)?;
@@ -65,14 +46,8 @@ impl Operation {
             return self.overtaken();
         };
         let client = &self.controller.0.broker_client;
-        match client
-            .bind(&target, &body, &requires, asker.patience, &self.identity)
-            .await
-        {
-            Answer::Done(answer) => {
-                self.bound(guid, answer);
-                asker.hears(FirstAnswer::Done);
-            }
+        match client.bind(&target, &body, &requires, &self.identity).await {
+            Answer::Done(answer) => self.bound(guid, answer),
             Answer::Accepted { .. } if !retrievable => {
                 let failure = BrokerFailure::binding_not_retrievable();
                 self.failed(Failure {
@@ -80,15 +55,13 @@ impl Operation {
                     error: Fault::ServiceBindingInvalid
                         .with(format!("The service binding is invalid: {failure}")),
                 });
-                asker.hears(FirstAnswer::Refused(failure));
             }
             Answer::Accepted { operation, .. } => {
-                asker.hears(FirstAnswer::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
                     limit,
-                    first_poll: asker.first_poll,
+                    first_poll: FirstPoll::AtOnce,
                 };
                 self.follow_bind(guid, accepted).await;
             }
@@ -97,7 +70,6 @@ impl Operation {
                 if mitigation == Mitigation::Needed {
                     self.mitigate_bind(&target);
                 }
-                asker.hears(FirstAnswer::Refused(failure));
             }
         }
     }

@@ -34,7 +34,7 @@ use super::CloudController;
 pub(crate) use first_answer::FirstAnswer;
 pub(crate) use operation::Operation;
 pub(crate) use provision::NewInstance;
-pub(crate) use quota::{QuotaExceeded, must_be_allowed, must_have_room};
+pub(crate) use quota::must_have_room;
 pub(crate) use update::Change;
 
 impl CloudController {

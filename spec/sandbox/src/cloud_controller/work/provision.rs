@@ -3,14 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::{
-    FirstAnswer, Operation,
-    first_answer::Asker,
+    Operation,
     operation::{Failure, Overtaken},
     orders::Surroundings,
-    polling::{Accepted, GoneMeans, PollEnd},
+    polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, BrokerFailure, Mitigation, Patience, Target},
+    broker_client::{Answer, Mitigation, Target},
     model::{BrokerMetadata, Feature, Instance, InstanceGuid, OperationState, Tables},
 };
 
@@ -20,8 +19,6 @@ pub(crate) enum NewInstance {
     Stored(InstanceGuid),
     /// When the broker has answered, whatever it said.
     StoredWhenAnswered(Box<Instance>),
-    /// When the broker has done it or begun. Otherwise there is none.
-    StoredWhenAccepted(Box<Instance>),
 }
 
 impl Operation {
@@ -29,34 +26,15 @@ impl Operation {
     pub(crate) fn provision(self, instance: NewInstance, parameters: Option<Map<String, Value>>) {
         let controller = self.controller.clone();
         controller.start(async move {
-            self.run_provision(instance, parameters, Asker::job()).await;
+            self.run_provision(instance, parameters).await;
         });
     }
 
-    /// The same; waits for the broker's first answer. `None` if the Cloud Controller stops.
-    pub(crate) async fn provision_and_wait(
-        self,
-        instance: NewInstance,
-        parameters: Option<Map<String, Value>>,
-        patience: Patience,
-    ) -> Option<FirstAnswer> {
-        let (asker, answer) = Asker::request(patience);
-        let controller = self.controller.clone();
-        controller.start(async move { self.run_provision(instance, parameters, asker).await });
-        answer.await.ok()
-    }
-
-    async fn run_provision(
-        &self,
-        new: NewInstance,
-        parameters: Option<Map<String, Value>>,
-        mut asker: Asker,
-    ) {
+    async fn run_provision(&self, new: NewInstance, parameters: Option<Map<String, Value>>) {
         let order = self.controller.0.state.read(|tables| {
             let instance = match &new {
                 NewInstance::Stored(guid) => tables.instances.get(guid)?,
-                NewInstance::StoredWhenAnswered(instance)
-                | NewInstance::StoredWhenAccepted(instance) => instance,
+                NewInstance::StoredWhenAnswered(instance) => instance,
             };
             let surroundings = Surroundings::of(tables, instance)?;
             let (target, body) = (
@@ -69,16 +47,12 @@ impl Operation {
             return self.overtaken();
         };
         let client = &self.controller.0.broker_client;
-        match client
-            .provision(&target, &body, asker.patience, &self.identity)
-            .await
-        {
+        match client.provision(&target, &body, &self.identity).await {
             Answer::Done(answer) => {
                 self.store(new);
                 self.succeeded(None, |tables| {
                     note_answer(tables, &target.instance, &answer);
                 });
-                asker.hears(FirstAnswer::Done);
             }
             Answer::Accepted {
                 operation,
@@ -93,22 +67,21 @@ impl Operation {
                     target: &target,
                     operation: operation.as_deref(),
                     limit,
-                    first_poll: asker.first_poll,
+                    first_poll: FirstPoll::AtOnce,
                 };
                 let noted = self.progress(None);
-                asker.hears(FirstAnswer::Begun);
                 match noted {
                     Ok(()) => self.follow_provision(accepted).await,
                     Err(Overtaken) => self.overtaken(),
                 }
             }
             Answer::Failed(failure, mitigation) => {
-                self.provision_refused(new, &failure);
+                self.store(new);
+                self.failed(Failure::refused("provision", &failure));
                 if mitigation == Mitigation::Needed {
                     self.controller
                         .mitigate(target, self.identity.request.clone());
                 }
-                asker.hears(FirstAnswer::Refused(failure));
             }
         }
     }
@@ -116,22 +89,12 @@ impl Operation {
     fn store(&self, new: NewInstance) {
         match new {
             NewInstance::Stored(_) => {}
-            NewInstance::StoredWhenAnswered(instance)
-            | NewInstance::StoredWhenAccepted(instance) => {
+            NewInstance::StoredWhenAnswered(instance) => {
                 self.controller.0.state.change(|tables| {
                     tables.instances.insert(instance.guid.clone(), *instance);
                 });
             }
         }
-    }
-
-    fn provision_refused(&self, new: NewInstance, failure: &BrokerFailure) {
-        let failure = Failure::refused("provision", failure);
-        if matches!(new, NewInstance::StoredWhenAccepted(_)) {
-            return self.failed_without_trace(&failure.error);
-        }
-        self.store(new);
-        self.failed(failure);
     }
 
     async fn follow_provision(&self, accepted: Accepted<'_>) {

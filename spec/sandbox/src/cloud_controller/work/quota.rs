@@ -46,21 +46,11 @@ pub(crate) fn must_have_room(
     if of_organization.is_full(|| in_organization().unwrap_or_default()) {
         return Err(QuotaExceeded::OrganizationInstances);
     }
-    must_be_allowed(tables, space, plan)
-}
-
-/// Makes sure that instances in a space may be of a plan.
-pub(crate) fn must_be_allowed(
-    tables: &Tables,
-    space: &SpaceGuid,
-    plan: &Plan,
-) -> Result<(), QuotaExceeded> {
-    let quotas = Quotas::of(tables, space);
     if plan.free {
         Ok(())
-    } else if !quotas.of_space.paid_plans {
+    } else if !of_space.paid_plans {
         Err(QuotaExceeded::SpacePaidPlans)
-    } else if !quotas.of_organization.paid_plans {
+    } else if !of_organization.paid_plans {
         Err(QuotaExceeded::OrganizationPaidPlans)
     } else {
         Ok(())

@@ -90,7 +90,7 @@ pub(super) fn required(value: Option<String>, name: &'static str) -> Result<Stri
 fn wanted(versions: Option<&str>, current: Option<&str>) -> Result<Versions, Refusal> {
     match (versions, current) {
         (Some(_), Some("true")) => Err(Refusal::VersionsAndCurrent),
-        (None, Some("true")) => Ok(Versions::Current),
+        (None, Some("true")) => Ok(Versions::Newest(1)),
         (Some(count), _) => {
             let count = count.parse();
             count

@@ -5,9 +5,9 @@ use actix_web::{
     web::{self, Bytes, Query, ServiceConfig},
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{data::required, no_method, permissions_v2::operations, view, with_and_without_slash};
+use super::{data::required, no_method, permissions_v2::operations, with_and_without_slash};
 use crate::credhub::{
     Actor, CredentialName, Refusal, Session, members::Members, refusal::PermissionRefusal,
 };
@@ -21,29 +21,10 @@ pub(super) struct Parameters {
 pub(super) fn routes(api: &mut ServiceConfig) {
     api.service(
         web::resource(with_and_without_slash("/v1/permissions"))
-            .route(web::get().to(list))
             .route(web::post().to(grant))
             .route(web::delete().to(revoke))
             .default_service(web::to(no_method)),
     );
-}
-
-async fn list(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Refusal> {
-    let name = required(parameters.into_inner().credential_name, "credential_name")?;
-    let (name, permissions) = session.permissions_of(&CredentialName::sought(&name))?;
-    let shown: Vec<Value> = permissions
-        .iter()
-        .map(|permission| {
-            json!({
-                "actor": permission.actor,
-                "path": permission.path,
-                "operations": permission.operations,
-            })
-        })
-        .collect();
-    Ok(view::ok(
-        &json!({"credential_name": name, "permissions": shown}),
-    ))
 }
 
 async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Refusal> {

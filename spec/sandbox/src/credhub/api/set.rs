@@ -133,7 +133,6 @@ pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Refusal> {
         private_key,
         ca_name: ca_name.map(|name| CredentialName::sought(&name)),
         origin: Origin::Set,
-        transitional: false,
     })
 }
 

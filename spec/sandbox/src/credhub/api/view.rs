@@ -40,7 +40,7 @@ pub(super) fn credential(stored: &Stored, occasion: Occasion) -> Value {
             show("duration_overridden", json!(false));
             show("duration_used", json!(facts.days));
         }
-        show("transitional", json!(certificate.transitional));
+        show("transitional", json!(false));
     }
     show("version_created_at", json!(seconds(version.created_at)));
     show("id", json!(stored.id));
@@ -56,7 +56,7 @@ pub(super) fn certificate_version(stored: &Stored) -> Option<Value> {
     let facts = Facts::of(certificate);
     Some(json!({
         "id": stored.id,
-        "transitional": certificate.transitional,
+        "transitional": false,
         "generated": facts.generated,
         "certificate_authority": facts.is_ca,
         "self_signed": facts.self_signed,

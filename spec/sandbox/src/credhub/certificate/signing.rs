@@ -69,7 +69,6 @@ pub(in crate::credhub) fn self_signed(
         private_key: Some(pair.private_pem()),
         ca_name: None,
         origin: Origin::Generated,
-        transitional: false,
     }))
 }
 
@@ -96,7 +95,6 @@ pub(in crate::credhub) fn signed(
         private_key: Some(pair.private_pem()),
         ca_name: Some(signer.name.clone()),
         origin: Origin::Generated,
-        transitional: false,
     }))
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::{Session, Stored};
 use crate::credhub::{
@@ -162,8 +161,7 @@ fn authority<'a>(
     state: &'a State,
     name: &CredentialName,
 ) -> Result<&'a CertificateSecret, Refusal> {
-    let current: Vec<(Uuid, &Version)> = state.vault.current(name);
-    let (_, version) = current.into_iter().next().ok_or(Refusal::NoSuchAuthority)?;
+    let (_, version) = state.vault.latest(name).ok_or(Refusal::NoSuchAuthority)?;
     let certificate = version.secret.as_certificate();
     Ok(certificate.ok_or(CertificateRefusal::NotAnAuthorityName)?)
 }

@@ -5,7 +5,7 @@
 //! | [`read`] | values and names |
 //! | [`write`] | set, delete |
 //! | [`generate`] | generate, regenerate, alone or in bulk |
-//! | [`certificates`] | the versions of certificates |
+//! | [`certificates`] | which certificates there are |
 //! | [`permissions`] | who may do what |
 //! | [`interpolate`] | the services of an app, with what they refer to |
 
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 pub(crate) use self::generate::Generation;
 pub(super) use self::{
-    certificates::{CertificateSummary, Transitional},
+    certificates::CertificateSummary,
     permissions::Granted,
     read::{FoundName, Names, Versions},
     write::{IfPresent, Setting},

@@ -95,20 +95,6 @@ impl Session {
         })
     }
 
-    /// The permissions for exactly the name of a credential.
-    pub(in crate::credhub) fn permissions_of(
-        &self,
-        name: &CredentialName,
-    ) -> Result<(CredentialName, Vec<Permission>), Refusal> {
-        self.credhub.with(|state| {
-            let (_, version) = state.vault.latest(name).ok_or(Refusal::NoSuchCredential)?;
-            let name = version.name.clone();
-            self.authorize(state, &name, Operation::ReadAcl)?;
-            let permissions = state.permissions.for_path(&(&name).into());
-            Ok((name, permissions.into_iter().cloned().collect()))
-        })
-    }
-
     /// Replaces what a permission allows. Path and actor, when told, must be its own.
     pub(in crate::credhub) fn change_permission(
         &self,

@@ -16,8 +16,6 @@ const SECONDS_A_DAY: i64 = 24 * 60 * 60;
 pub(in crate::credhub) enum Versions {
     All,
     Newest(usize),
-    /// The one in force, and the transitional one of a certificate.
-    Current,
 }
 
 /// Which names.
@@ -50,7 +48,6 @@ impl Session {
                     all.truncate(count);
                     all
                 }
-                Versions::Current => state.vault.current(name),
             };
             if found.is_empty() {
                 return Err(Refusal::NoSuchCredential);
@@ -59,9 +56,9 @@ impl Session {
         })
     }
 
-    /// The version in force.
+    /// The newest version.
     pub(crate) fn current(&self, name: &CredentialName) -> Result<Stored, Refusal> {
-        let mut versions = self.get(name, Versions::Current)?;
+        let mut versions = self.get(name, Versions::Newest(1))?;
         Ok(versions.swap_remove(0))
     }
 

@@ -111,9 +111,7 @@ impl Session {
         self.authorize(state, &ca_name, Operation::Read)?;
         let (_, authority) = state
             .vault
-            .current(&ca_name)
-            .into_iter()
-            .next()
+            .latest(&ca_name)
             .ok_or(Refusal::NoSuchAuthority)?;
         let authority = authority
             .secret

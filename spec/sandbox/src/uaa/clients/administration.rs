@@ -7,7 +7,11 @@ use actix_web::{
 };
 use serde_json::Value;
 
-use super::{ClientBody, ClientRefusal, READ, WRITE, body::parsed, change::Changes};
+use super::{
+    ClientBody, ClientRefusal, READ, WRITE,
+    body::parsed,
+    change::{created, known, updated},
+};
 use crate::uaa::{
     Uaa,
     answer::{json_answer, json_answer_with},
@@ -68,20 +72,12 @@ async fn create(
 ) -> Result<HttpResponse, ClientRefusal> {
     let caller = Caller::of(&uaa, &request)?;
     caller.must_have_any(WRITE)?;
-    created(&uaa, &caller, parsed(&body)?)
-}
-
-/// Creates one client.
-pub(super) fn created(
-    uaa: &Uaa,
-    caller: &Caller,
-    body: ClientBody,
-) -> Result<HttpResponse, ClientRefusal> {
+    let body = parsed(&body)?;
     let mut directory = uaa.directory();
-    let mut changes = Changes::new(&mut directory, caller);
-    let client = changes.create(body)?;
-    changes.make();
+    let client = created(&directory, &caller, body)?;
     let shown = Value::Object(client.shown());
+    directory.clients.insert(client.id.clone(), client);
+    directory.save();
     Ok(json_answer_with(StatusCode::CREATED, &shown))
 }
 
@@ -91,11 +87,8 @@ async fn read(
     id: Path<String>,
 ) -> Result<HttpResponse, ClientRefusal> {
     Caller::of(&uaa, &request)?.must_have_any(READ)?;
-    let id = id.into_inner();
-    match uaa.directory().clients.get(&id) {
-        Some(client) => Ok(json_answer(&Value::Object(client.shown()))),
-        None => Err(ClientRefusal::NotFound(id)),
-    }
+    let shown = known(&uaa.directory(), &id)?.shown();
+    Ok(json_answer(&Value::Object(shown)))
 }
 
 async fn update(
@@ -106,25 +99,18 @@ async fn update(
 ) -> Result<HttpResponse, ClientRefusal> {
     let caller = Caller::of(&uaa, &request)?;
     caller.must_have_any(WRITE)?;
-    updated(&uaa, &caller, id.into_inner(), parsed(&body)?)
-}
-
-/// Updates the client that the path names.
-pub(super) fn updated(
-    uaa: &Uaa,
-    caller: &Caller,
-    addressed: String,
-    body: ClientBody,
-) -> Result<HttpResponse, ClientRefusal> {
+    let body: ClientBody = parsed(&body)?;
+    let addressed = id.into_inner();
     if body.id() != addressed {
         let named = body.id().to_owned();
         return Err(ClientRefusal::OtherClient { named, addressed });
     }
     let mut directory = uaa.directory();
-    let mut changes = Changes::new(&mut directory, caller);
-    let client = changes.update(body)?;
-    changes.make();
-    Ok(json_answer(&Value::Object(client.shown())))
+    let client = updated(&directory, &caller, body)?;
+    let shown = Value::Object(client.shown());
+    directory.clients.insert(addressed, client);
+    directory.save();
+    Ok(json_answer(&shown))
 }
 
 async fn delete(
@@ -132,13 +118,11 @@ async fn delete(
     request: HttpRequest,
     id: Path<String>,
 ) -> Result<HttpResponse, ClientRefusal> {
-    let caller = Caller::of(&uaa, &request)?;
-    caller.must_have_any(WRITE)?;
+    Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
     let mut directory = uaa.directory();
-    let mut changes = Changes::new(&mut directory, &caller);
-    let client = changes.delete(&id)?;
-    changes.make();
-    let mut shown = client.shown();
+    let mut shown = known(&directory, &id)?.shown();
+    directory.clients.remove(&*id);
+    directory.save();
     shown.insert("approvals_deleted".to_owned(), true.into());
     Ok(json_answer(&Value::Object(shown)))
 }

@@ -30,8 +30,6 @@ pub(super) struct ClientBody {
     _resource_ids: Option<Value>,
     #[serde(rename = "lastModified")]
     _last_modified: Option<Value>,
-    /// What a batch is to do with the client.
-    pub(super) action: Option<String>,
     #[serde(rename = "approvals_deleted")]
     _approvals_deleted: Option<Value>,
     #[serde(flatten)]

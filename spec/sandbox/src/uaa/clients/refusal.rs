@@ -23,15 +23,13 @@ pub(super) enum ClientRefusal {
     Query(#[from] RefusedQuery),
     #[error("The request body is no valid JSON for this request")]
     Unreadable,
-    #[error("No client metadata found for {0}")]
-    NoMetadata(String),
 }
 
 impl ResponseError for ClientRefusal {
     fn status_code(&self) -> StatusCode {
         match self {
             Self::Denied(denied) => denied.status_code(),
-            Self::NotFound(_) | Self::NoMetadata(_) => StatusCode::NOT_FOUND,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Exists(_) => StatusCode::CONFLICT,
             Self::Invalid(_) | Self::OtherClient { .. } | Self::Query(_) | Self::Unreadable => {
                 StatusCode::BAD_REQUEST
@@ -47,7 +45,6 @@ impl ResponseError for ClientRefusal {
             Self::Exists(_) | Self::Invalid(_) | Self::OtherClient { .. } => "invalid_client",
             Self::Query(_) => "unknown_error",
             Self::Unreadable => "invalid_request",
-            Self::NoMetadata(_) => "client_metadata",
         };
         let body = json!({"error": code, "error_description": self.to_string()});
         json_answer_with(self.status_code(), &body)

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ADMIN, ClientRefusal, SECRET, body::parsed, change::Changes};
+use super::{ADMIN, ClientRefusal, SECRET, body::parsed, change::known};
 use crate::uaa::{
     Uaa,
     answer::json_answer,
@@ -27,9 +27,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 /// A change of secrets as it is sent.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SecretChange {
-    #[serde(default)]
-    pub(super) client_id: String,
+struct SecretChange {
     secret: Option<SecretString>,
     old_secret: Option<SecretString>,
     #[serde(default)]
@@ -55,12 +53,11 @@ async fn change_secret(
     caller.must_have_any(SECRET)?;
     let change: SecretChange = parsed(&body)?;
     let mut directory = uaa.directory();
-    let mut changes = Changes::new(&mut directory, &caller);
-    let mut client = changes.client(&id)?.clone();
+    let mut client = known(&directory, &id)?.clone();
     may_change(&caller, &client, &change)?;
     client.change_secrets(&change)?;
-    changes.keep(client);
-    changes.make();
+    directory.clients.insert(client.id.clone(), client);
+    directory.save();
     let message = match change.change_mode {
         ChangeMode::Update => "secret updated",
         ChangeMode::Add => "Secret is added",
@@ -95,7 +92,12 @@ impl Registration {
         let refused = |text: &str| Err(ClientRefusal::Invalid(text.to_owned()));
         let sent = change.secret.clone().unwrap_or_default();
         match change.change_mode {
-            ChangeMode::Update => self.set_secret(sent),
+            ChangeMode::Update => {
+                self.secrets.clear();
+                if !sent.expose_secret().is_empty() {
+                    self.secrets.push(sent.into());
+                }
+            }
             ChangeMode::Add if self.secrets.len() >= MOST => {
                 return refused("client secret is either empty or client already has two secrets.");
             }
@@ -109,21 +111,5 @@ impl Registration {
         }
         self.last_modified = now();
         Ok(())
-    }
-
-    /// Replaces all secrets by one, or by none.
-    pub(super) fn set_secret(&mut self, secret: SecretString) {
-        self.secrets.clear();
-        if !secret.expose_secret().is_empty() {
-            self.secrets.push(secret.into());
-        }
-    }
-}
-
-impl SecretChange {
-    /// Changes the secret as part of a batch, which knows one way only.
-    pub(super) fn replace_in(&self, client: &mut Registration) {
-        client.set_secret(self.secret.clone().unwrap_or_default());
-        client.last_modified = now();
     }
 }

@@ -45,8 +45,6 @@ pub(in crate::uaa) struct Registration {
     pub(in crate::uaa) additional: Map<String, Value>,
     /// Milliseconds since 1970.
     pub(in crate::uaa) last_modified: i64,
-    /// What the page of applications shows of the client.
-    pub(in crate::uaa) metadata: Option<Map<String, Value>>,
 }
 
 impl Registration {
@@ -67,12 +65,6 @@ impl Registration {
     pub(in crate::uaa) fn scopes_for(&self, user: &Account) -> BTreeSet<String> {
         let allowed = |group: &&String| self.scopes.iter().any(|scope| covers(scope, group));
         user.groups.iter().filter(allowed).cloned().collect()
-    }
-
-    /// A new salt makes all tokens of the client invalid where this UAA is asked about them.
-    pub(in crate::uaa) fn salt_tokens(&mut self, salt: String) {
-        self.additional.insert("token_salt".to_owned(), salt.into());
-        self.last_modified = now();
     }
 
     /// As the API shows it: no secrets, and nothing that is empty.
@@ -117,7 +109,6 @@ impl From<Client> for Registration {
             refresh_token_validity: None,
             additional: Map::new(),
             last_modified: now(),
-            metadata: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who a UAA knows, and what it has to remember of their tokens.
+//! Who a UAA knows.
 
 mod client;
 mod grant;
@@ -7,7 +7,6 @@ mod secret;
 mod user;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use client::Client;
@@ -28,22 +27,9 @@ pub(super) struct Directory {
     pub(super) users: Rows<Uuid, Account>,
     /// By name.
     pub(super) groups: Rows<String, Group>,
-    /// Tokens that are valid only as long as they stand here, by their id.
-    pub(super) revocable_tokens: Rows<String, RevocableToken>,
     /// Failed logins, of this run alone.
     pub(super) lockout: Lockout,
     store: Store,
-}
-
-/// A token that the UAA keeps: an opaque one, of which the bearer has the id only.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct RevocableToken {
-    /// The token itself, a JWT.
-    pub(super) value: StoredSecret,
-    pub(super) client_id: String,
-    pub(super) user_id: Option<Uuid>,
-    /// Seconds since 1970.
-    pub(super) expires: i64,
 }
 
 impl Directory {
@@ -58,7 +44,6 @@ impl Directory {
             clients: Rows::open(store, tables.clients)?,
             users: Rows::open(store, tables.users)?,
             groups: Rows::open(store, tables.groups)?,
-            revocable_tokens: Rows::open(store, tables.revocable_tokens)?,
             lockout: Lockout::default(),
             store: store.clone(),
         };
@@ -118,7 +103,6 @@ impl Directory {
             self.clients.save();
             self.users.save();
             self.groups.save();
-            self.revocable_tokens.save();
         });
     }
 }

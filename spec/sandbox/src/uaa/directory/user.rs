@@ -57,9 +57,6 @@ pub(in crate::uaa) struct Account {
     pub(in crate::uaa) external_id: Option<String>,
     pub(in crate::uaa) active: bool,
     pub(in crate::uaa) verified: bool,
-    pub(in crate::uaa) password_change_required: bool,
-    /// Mixed into what tokens are recognised by; a new one makes the user's tokens invalid.
-    pub(in crate::uaa) salt: String,
     pub(in crate::uaa) version: u64,
     /// Milliseconds since 1970, as the two below.
     pub(in crate::uaa) created: i64,
@@ -83,8 +80,6 @@ impl Account {
             external_id: None,
             active: true,
             verified: true,
-            password_change_required: false,
-            salt: String::new(),
             version: 0,
             created: now,
             last_modified: now,

@@ -25,9 +25,6 @@ pub(in crate::uaa) struct Claims {
     pub(in crate::uaa) client_id: String,
     cid: String,
     azp: String,
-    /// Whether the token is good only as long as the UAA keeps it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::uaa) revocable: bool,
     grant_type: String,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(in crate::uaa) user: Option<UserClaims>,
@@ -145,7 +142,6 @@ impl Claims {
             client_id: client.id.clone(),
             cid: client.id.clone(),
             azp: client.id.clone(),
-            revocable: false,
             grant_type: grant.name().to_owned(),
             user: None,
             rev_sig: recognition(client, client.secrets.last(), user),
@@ -157,7 +153,7 @@ impl Claims {
         }
     }
 
-    /// Whether the token was given to this client, for this user, before neither changed a secret nor got a new salt.
+    /// Whether the token was given to this client, for this user, before either changed a secret.
     pub(super) fn is_recognised(&self, client: &Registration, user: Option<&Account>) -> bool {
         let with = |secret| recognition(client, secret, user) == self.rev_sig;
         client.secrets.iter().any(|secret| with(Some(secret))) || client.is_public() && with(None)
@@ -200,27 +196,19 @@ fn expiry(now: i64, life: Duration) -> i64 {
     now.saturating_add(i64::try_from(life.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// Eight hex digits that change with a secret, a password or a salt. A token with others has been revoked.
+/// Eight hex digits that change with a secret or a password. A token with others has been revoked.
 fn recognition(
     client: &Registration,
     secret: Option<&StoredSecret>,
     user: Option<&Account>,
 ) -> String {
-    let salt = client.additional.get("token_salt");
     let mut parts = vec![
         client.id.as_str(),
         secret.map(StoredSecret::expose).unwrap_or_default(),
-        salt.and_then(Value::as_str).unwrap_or_default(),
     ];
     let user_id = user.map(|user| user.id.to_string());
     if let (Some(user), Some(id)) = (user, &user_id) {
-        parts.extend([
-            id.as_str(),
-            user.password.expose(),
-            &user.salt,
-            &user.email,
-            &user.name,
-        ]);
+        parts.extend([id.as_str(), user.password.expose(), &user.email, &user.name]);
     }
     let mut digest = Context::new(&SHA256);
     for part in parts {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::uaa::{QueryParameters, Uaa, answer::JSON, directory::Grant};
 
-pub(super) fn routes(app: &mut ServiceConfig) {
+pub(in crate::uaa) fn routes(app: &mut ServiceConfig) {
     app.service(
         web::resource("/oauth/token")
             .route(web::post().to(token))
@@ -48,7 +48,7 @@ async fn token(uaa: Data<Uaa>, request: HttpRequest, body: Bytes) -> Result<Http
         | Grant::Saml2Bearer
         | Grant::TokenExchange) => return Err(Refusal::GrantUnknown(other.name().to_owned())),
     };
-    let answer = uaa.answer(&client, granted, &form)?;
+    let answer = uaa.answer(&client, granted)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::PRAGMA, "no-cache"))

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::uaa::{
     RefreshTokens, Uaa,
-    directory::{Account, Grant, Registration, RevocableToken},
+    directory::{Account, Grant, Registration},
 };
 
 /// A token about to be signed.
@@ -25,8 +25,8 @@ pub(super) struct Granted {
 enum Refresh {
     None,
     New,
-    /// The one that was shown, and its claims.
-    Same(String, Box<Claims>),
+    /// The one that was shown.
+    Same(String),
 }
 
 /// What the token endpoint answers.
@@ -41,13 +41,6 @@ pub(super) struct Answer {
     expires_in: i64,
     scope: String,
     jti: String,
-}
-
-/// How the client wants to hold its token.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Jwt,
-    Opaque,
 }
 
 impl Uaa {
@@ -107,10 +100,10 @@ impl Uaa {
             return Err(Refusal::BadCredentials);
         }
         directory.lockout.forget(user.id);
-        match () {
-            () if user.password_change_required => Err(Refusal::PasswordChangeRequired),
-            () if !user.verified => Err(Refusal::NotVerified),
-            () => Ok(user),
+        if user.verified {
+            Ok(user)
+        } else {
+            Err(Refusal::NotVerified)
         }
     }
 
@@ -146,7 +139,7 @@ impl Uaa {
             asked
         };
         let refresh = match self.refresh_tokens() {
-            RefreshTokens::Kept => Refresh::Same(token.to_owned(), Box::new(shown)),
+            RefreshTokens::Kept => Refresh::Same(token.to_owned()),
             RefreshTokens::Rotated => Refresh::New,
         };
         Ok(Granted {
@@ -159,30 +152,15 @@ impl Uaa {
         &self,
         client: &AuthenticatedClient,
         granted: Granted,
-        form: &Form,
     ) -> Result<Answer, Refusal> {
-        let Granted {
-            mut access,
-            refresh,
-        } = granted;
-        let format = match form.get("token_format") {
-            Some("opaque") => Format::Opaque,
-            _ => Format::Jwt,
-        };
-        access.revocable = format == Format::Opaque;
+        let Granted { access, refresh } = granted;
         let refresh_token = match refresh {
             Refresh::None => None,
             Refresh::New => {
                 let claims = access.as_refresh(&client.client, self.lives());
-                Some(self.handed_out(&claims, format)?)
+                Some(self.handed_out(&claims)?)
             }
-            Refresh::Same(token, claims) => {
-                let was_opaque = claims.revocable;
-                (was_opaque || format == Format::Jwt)
-                    .then_some(token)
-                    .map_or_else(|| self.handed_out(&claims, format), Ok)
-                    .map(Some)?
-            }
+            Refresh::Same(token) => Some(token),
         };
         let has_id = access.user.is_some() && access.scope.contains("openid");
         let id_token = has_id.then(|| {
@@ -192,7 +170,7 @@ impl Uaa {
         });
         let scope: Vec<_> = access.scope.iter().map(String::as_str).collect();
         Ok(Answer {
-            access_token: self.handed_out(&access, format)?,
+            access_token: self.handed_out(&access)?,
             token_type: "bearer",
             id_token: id_token.transpose().map_err(Refusal::NotSigned)?,
             refresh_token,
@@ -202,27 +180,10 @@ impl Uaa {
         })
     }
 
-    /// The token itself, or what stands for it while the UAA keeps it.
-    fn handed_out(&self, claims: &Claims, format: Format) -> Result<String, Refusal> {
+    fn handed_out(&self, claims: &Claims) -> Result<String, Refusal> {
         let token = self.keys().sign(claims).map_err(Refusal::NotSigned)?;
         self.withdrawals().given_out(&claims.jti, &claims.client_id);
-        if format == Format::Jwt {
-            return Ok(token);
-        }
-        let mut directory = self.directory();
-        let now = claims.iat;
-        directory
-            .revocable_tokens
-            .retain(|_, kept| kept.expires > now);
-        let kept = RevocableToken {
-            value: secrecy::SecretString::from(token).into(),
-            client_id: claims.client_id.clone(),
-            user_id: claims.user.as_ref().map(|user| user.user_id),
-            expires: claims.exp,
-        };
-        directory.revocable_tokens.insert(claims.jti.clone(), kept);
-        directory.save();
-        Ok(claims.jti.clone())
+        Ok(token)
     }
 }
 

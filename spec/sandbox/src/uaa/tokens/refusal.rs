@@ -18,8 +18,6 @@ pub(in crate::uaa) enum Refusal {
     BadCredentials,
     #[error("Your account has been locked because of too many failed attempts to login.")]
     Locked,
-    #[error("User password needs to be changed")]
-    PasswordChangeRequired,
     #[error("Account not verified")]
     NotVerified,
     #[error(
@@ -74,7 +72,7 @@ impl Refusal {
             | Self::UnknownOrigin
             | Self::GrantNotRegistered(_)
             | Self::OtherClient => "invalid_client",
-            Self::Locked | Self::PasswordChangeRequired => "unauthorized",
+            Self::Locked => "unauthorized",
             Self::NotVerified => "access_denied",
             Self::GrantMissing | Self::ParameterMissing(_) => "invalid_request",
             Self::GrantUnknown(_) => "unsupported_grant_type",
@@ -90,10 +88,9 @@ impl Refusal {
     /// What the `WWW-Authenticate` header says, where there is one.
     fn challenge(&self) -> Option<String> {
         let realm = match self {
-            Self::BadCredentials
-            | Self::UnknownOrigin
-            | Self::Locked
-            | Self::PasswordChangeRequired => r#"Basic realm="UAA/client", error="unauthorized""#,
+            Self::BadCredentials | Self::UnknownOrigin | Self::Locked => {
+                r#"Basic realm="UAA/client", error="unauthorized""#
+            }
             _ => return None,
         };
         Some(format!(r#"{realm}, error_description="{self}""#))
@@ -106,7 +103,6 @@ impl ResponseError for Refusal {
             Self::BadCredentials
             | Self::UnknownOrigin
             | Self::Locked
-            | Self::PasswordChangeRequired
             | Self::GrantNotRegistered(_)
             | Self::OtherClient
             | Self::NoScopeLeft

@@ -58,7 +58,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     )
     .service(
         web::resource("/Users/{user}")
-            .route(web::get().to(read))
             .route(web::put().to(update))
             .route(web::patch().to(update))
             .route(web::delete().to(delete)),
@@ -171,20 +170,6 @@ async fn create(
     Ok(tagged(StatusCode::CREATED, &user, &shown))
 }
 
-async fn read(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-) -> Result<HttpResponse, UserRefusal> {
-    let caller = Caller::of(&uaa, &request)?;
-    let directory = uaa.directory();
-    let user = known(&directory, &id)?;
-    if caller.user_id != Some(user.id) {
-        caller.must_have_any(READ)?;
-    }
-    Ok(tagged(StatusCode::OK, user, &shown::user(&directory, user)))
-}
-
 async fn update(
     uaa: Data<Uaa>,
     request: HttpRequest,
@@ -225,9 +210,6 @@ async fn delete(
     let shown = shown::user(&directory, &user);
     directory.users.remove(&user.id);
     directory.lockout.forget(user.id);
-    directory
-        .revocable_tokens
-        .retain(|_, token| token.user_id != Some(user.id));
     directory.save();
     Ok(json_answer(&shown))
 }

@@ -6,7 +6,6 @@ use actix_web::{
     web::{self, Bytes, Data, Path, Query, ServiceConfig},
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{READ, UserRefusal, WRITE, accounts::known, parsed, shown};
@@ -47,20 +46,9 @@ pub(super) fn routes(app: &mut ServiceConfig) {
             .route(web::get().to(list))
             .route(web::post().to(create)),
     )
+    .service(web::resource("/Groups/{group}/members").route(web::post().to(add_member)))
     .service(
-        web::resource("/Groups/{group}")
-            .route(web::get().to(read))
-            .route(web::delete().to(delete)),
-    )
-    .service(
-        web::resource("/Groups/{group}/members")
-            .route(web::get().to(list_members))
-            .route(web::post().to(add_member)),
-    )
-    .service(
-        web::resource("/Groups/{group}/members/{member}")
-            .route(web::get().to(read_member))
-            .route(web::delete().to(remove_member)),
+        web::resource("/Groups/{group}/members/{member}").route(web::delete().to(remove_member)),
     );
 }
 
@@ -120,53 +108,6 @@ async fn create(
     Ok(json_answer_with(StatusCode::CREATED, &shown))
 }
 
-async fn read(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-) -> Result<HttpResponse, UserRefusal> {
-    Caller::of(&uaa, &request)?.must_have_any(READ)?;
-    let directory = uaa.directory();
-    let (name, group) = group(&directory, &id)?;
-    Ok(json_answer(&shown::group(&directory, name, group)))
-}
-
-async fn delete(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-) -> Result<HttpResponse, UserRefusal> {
-    Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
-    let mut directory = uaa.directory();
-    let (name, shown) = {
-        let (name, group) = group(&directory, &id)?;
-        (name.to_owned(), shown::group(&directory, name, group))
-    };
-    let members: Vec<_> = shown::members(&directory, &name).collect();
-    for member in members {
-        if let Some(user) = directory.users.get_mut(&member) {
-            user.groups.remove(&name);
-        }
-    }
-    directory.groups.remove(&name);
-    directory.save();
-    Ok(json_answer(&shown))
-}
-
-async fn list_members(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-) -> Result<HttpResponse, UserRefusal> {
-    Caller::of(&uaa, &request)?.must_have_any(READ)?;
-    let directory = uaa.directory();
-    let (name, _) = group(&directory, &id)?;
-    let members: Vec<Value> = shown::members(&directory, name)
-        .map(shown::member)
-        .collect();
-    Ok(json_answer(&json!(members)))
-}
-
 async fn add_member(
     uaa: Data<Uaa>,
     request: HttpRequest,
@@ -194,22 +135,6 @@ async fn add_member(
     } else {
         Err(UserRefusal::IsMember { member, group })
     }
-}
-
-async fn read_member(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    path: Path<(String, Uuid)>,
-) -> Result<HttpResponse, UserRefusal> {
-    Caller::of(&uaa, &request)?.must_have_any(READ)?;
-    let (id, member) = path.into_inner();
-    let directory = uaa.directory();
-    let (name, group) = group(&directory, &id)?;
-    if shown::members(&directory, name).any(|user| user == member) {
-        return Ok(json_answer(&shown::member(member)));
-    }
-    let group = group.id;
-    Err(UserRefusal::NoMember { member, group })
 }
 
 async fn remove_member(

@@ -4,7 +4,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `accounts` | create, read, update, delete, list users |
-//! | `standing` | passwords, locks, verification |
+//! | `standing` | passwords, locks |
 //! | `groups` | groups and who is in them |
 //! | `shown`, `refusal` | how users, groups and refusals look |
 

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CREATE, UserRefusal, accounts::known, parsed, shown};
+use super::{UserRefusal, accounts::known, parsed};
 use crate::uaa::{Uaa, answer::json_answer, caller::Caller, directory::now};
 
 const PASSWORD: &[&str] = &["password.write", "uaa.admin"];
@@ -24,8 +24,7 @@ const STATUS: &[&str] = &[
 pub(super) fn routes(app: &mut ServiceConfig) {
     let at = |path: &str| web::resource(format!("/Users/{{user}}/{path}"));
     app.service(at("password").route(web::put().to(change_password)))
-        .service(at("status").route(web::patch().to(change_status)))
-        .service(at("verify").route(web::get().to(verify)));
+        .service(at("status").route(web::patch().to(change_status)));
 }
 
 #[derive(Deserialize)]
@@ -66,7 +65,6 @@ async fn change_password(
         ));
     }
     user.password = change.password.into();
-    user.password_change_required = false;
     user.password_last_modified = now();
     user.changed();
     directory.users.insert(user.id, user);
@@ -85,43 +83,15 @@ async fn change_status(
     Caller::of(&uaa, &request)?.must_have_any(STATUS)?;
     let status: Value = parsed(&body)?;
     let mut directory = uaa.directory();
-    let mut user = known(&directory, &id)?.clone();
+    let user = known(&directory, &id)?.id;
     match status["locked"].as_bool() {
         Some(true) => {
             return Err(UserRefusal::Invalid(
                 "Cannot set user account to locked. User accounts only become locked through exceeding the allowed failed login attempts.",
             ));
         }
-        Some(false) => directory.lockout.forget(user.id),
-        None => {}
-    }
-    match status["passwordChangeRequired"].as_bool() {
-        Some(false) => {
-            return Err(UserRefusal::Invalid(
-                "The requirement that this user change their password cannot be removed via API.",
-            ));
-        }
-        Some(true) => {
-            user.password_change_required = true;
-            directory.users.insert(user.id, user);
-            directory.save();
-        }
+        Some(false) => directory.lockout.forget(user),
         None => {}
     }
     Ok(json_answer(&status))
-}
-
-async fn verify(
-    uaa: Data<Uaa>,
-    request: HttpRequest,
-    id: Path<String>,
-) -> Result<HttpResponse, UserRefusal> {
-    Caller::of(&uaa, &request)?.must_have_any(CREATE)?;
-    let mut directory = uaa.directory();
-    let mut user = known(&directory, &id)?.clone();
-    user.verified = true;
-    user.changed();
-    directory.users.insert(user.id, user.clone());
-    directory.save();
-    Ok(json_answer(&shown::user(&directory, &user)))
 }
