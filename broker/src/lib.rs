@@ -5,11 +5,12 @@
 //! | [`api`] | the HTTP edge |
 //! | [`operations`] | what can be done to service instances |
 //! | [`offering`] | the pure rules: catalog, quotas, versions |
+//! | [`engine`] | what every engine shares: the instance record, what it means for quotas |
 //! | [`bosh`] | how an instance comes to be on a Director |
 //! | [`instance_clients`] | the UAA client that each instance may have of its own |
 //! | [`adapter`] | one supervised child process per call |
 //! | [`telemetry`] | the log and what must not stand in it |
-//! | `credhub_names`, [`user_message`] | what all of them use |
+//! | `credhub_names`, [`user_message`], `wait` | what all of them use |
 //!
 //! Shared with the errands: `odb_api_types` (JSON of the management API, ids, operation kinds, error codes), `odb_config` (the
 //! configuration files), `odb_redaction` (masked secrets).
