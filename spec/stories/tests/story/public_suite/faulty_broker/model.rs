@@ -199,7 +199,7 @@ impl Model {
         {
             return Err(malformed("P-12", "a context is an object"));
         }
-        if self.breaks("G-12") && body.get("odb_stories").is_some() {
+        if self.breaks("G-12") && body.get("odb_conformance").is_some() {
             return Err(refusal(400, "what is that?"));
         }
         for member in rules.required {
