@@ -2,6 +2,7 @@ use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
+use super::deployed::Deployed;
 use super::question::{Question, Shape};
 use super::rules::{manifest, streams};
 use super::session::{CallId, Called, Manners, Session};
@@ -130,6 +131,15 @@ impl Session<'_> {
                 configs: Map::new(),
             })
         })
+    }
+
+    /// What is deployed after an answer.
+    pub(super) fn deploy(&mut self, answer: &Generated, previous: Option<&Deployed>) -> Deployed {
+        let deployed = Deployed::after(answer, previous, self.inputs.secure_manifests);
+        for value in deployed.secret_values() {
+            self.learn_secret(&value.into());
+        }
+        deployed
     }
 
     fn generated(&mut self, id: CallId, mut value: Value) -> Option<Generated> {

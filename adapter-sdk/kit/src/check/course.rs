@@ -1,5 +1,16 @@
 use std::path::{Path, PathBuf};
 
+use super::probes::bindings::check_bindings;
+use super::probes::dashboards::check_dashboard;
+use super::probes::forms::check_forms;
+use super::probes::malformed::check_malformed;
+use super::probes::orders::check_orders;
+use super::probes::parameters::check_parameters;
+use super::probes::plan_changes::check_plan_changes;
+use super::probes::refused_parameters::check_refused_parameters;
+use super::probes::schemas::check_schemas;
+use super::probes::stability::check_stability;
+use super::probes::subcommands::check_subcommands;
 use super::report::Report;
 use super::session::Session;
 use crate::inputs::Inputs;
@@ -76,26 +87,24 @@ impl Check {
             |process, (name, value)| process.with_variable(name, value),
         );
         let mut session = Session::new(self.adapter, process, &self.inputs, self.keep);
-        session.check_everything();
+        check_everything(&mut session);
         session.finish()
     }
 }
 
-impl Session<'_> {
-    fn check_everything(&mut self) {
-        let ordered = self.check_orders();
-        self.check_subcommands();
-        if ordered.is_empty() {
-            return;
-        }
-        self.check_stability(&ordered);
-        let schemas = self.check_schemas(&ordered);
-        self.check_forms(&ordered[0]);
-        self.check_malformed(&ordered[0]);
-        self.check_parameters(&ordered);
-        self.check_refused_parameters(&ordered, schemas.as_ref());
-        self.check_plan_changes();
-        self.check_bindings(&ordered);
-        self.check_dashboard(&ordered[0]);
+fn check_everything(session: &mut Session<'_>) {
+    let ordered = check_orders(session);
+    check_subcommands(session);
+    if ordered.is_empty() {
+        return;
     }
+    check_stability(session, &ordered);
+    let schemas = check_schemas(session, &ordered);
+    check_forms(session, &ordered[0]);
+    check_malformed(session, &ordered[0]);
+    check_parameters(session, &ordered);
+    check_refused_parameters(session, &ordered, schemas.as_ref());
+    check_plan_changes(session);
+    check_bindings(session, &ordered);
+    check_dashboard(session, &ordered[0]);
 }

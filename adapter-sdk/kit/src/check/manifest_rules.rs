@@ -3,26 +3,24 @@ use odb_adapter_sdk::secrets::references_in;
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
-use super::answers::Generated;
-use super::requests::deployment_name;
-use super::rules::{Rule, manifest};
-use super::scalars::ambiguous_scalars;
-use super::session::Session;
+use crate::check::answers::Generated;
+use crate::check::requests::deployment_name;
+use crate::check::rules::{Rule, manifest};
+use crate::check::scalars::ambiguous_scalars;
+use crate::check::session::Session;
 
-impl Session<'_> {
-    /// Holds an answer to the rules on manifests.
-    pub(super) fn check_manifest(&mut self, answer: &Generated, plan: &Value) {
-        let software = (&self.inputs.releases, &self.inputs.stemcells);
-        let found = faults(
-            &answer.text,
-            &answer.manifest,
-            &answer.configs,
-            plan,
-            software,
-        );
-        for (rule, detail) in found {
-            self.find(rule, detail.clone(), detail, Some(answer.id));
-        }
+/// Holds an answer to the rules on manifests.
+pub(super) fn check_manifest(session: &mut Session<'_>, answer: &Generated, plan: &Value) {
+    let software = (&session.inputs.releases, &session.inputs.stemcells);
+    let found = faults(
+        &answer.text,
+        &answer.manifest,
+        &answer.configs,
+        plan,
+        software,
+    );
+    for (rule, detail) in found {
+        session.find(rule, detail.clone(), detail, Some(answer.id));
     }
 }
 

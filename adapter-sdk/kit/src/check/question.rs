@@ -1,6 +1,9 @@
 use odb_adapter_sdk::protocol::Subcommand;
 use serde_json::{Map, Value, json};
 
+use super::deployed::Deployed;
+use super::requests::{self, INSTANCE_ID};
+use crate::inputs::{Inputs, NamedPlan};
 use crate::process::ProcessCall;
 
 /// More than a pipe holds, so that a document with it has to be read to its end.
@@ -103,6 +106,49 @@ const OPTIONAL: [&str; 6] = [
 
 /// Members that hold objects of a fixed shape, which may grow.
 const GROWING: [&str; 3] = ["service_deployment", "plan", "request_parameters"];
+
+impl Generate {
+    /// The question of an order.
+    pub(super) fn order(
+        inputs: &Inputs,
+        plan: &NamedPlan,
+        parameters: &Map<String, Value>,
+        uaa_client: Value,
+    ) -> Self {
+        let mut all = inputs.required_parameters.clone();
+        all.extend(parameters.clone());
+        Self {
+            service_deployment: inputs.service_deployment(INSTANCE_ID),
+            plan: plan.document.clone(),
+            previous_plan: Value::Null,
+            previous_manifest: String::new(),
+            request: requests::order(&plan.name, &all),
+            previous_secrets: Value::Null,
+            previous_configs: Value::Null,
+            uaa_client,
+        }
+    }
+
+    /// The question of an update, with all that goes with what is deployed.
+    pub(super) fn update(
+        inputs: &Inputs,
+        plan: &NamedPlan,
+        previous: &NamedPlan,
+        deployed: &Deployed,
+        parameters: &Map<String, Value>,
+    ) -> Self {
+        Self {
+            service_deployment: inputs.service_deployment(INSTANCE_ID),
+            plan: plan.document.clone(),
+            previous_plan: previous.document.clone(),
+            previous_manifest: deployed.text.clone(),
+            request: requests::update(&plan.name, &previous.name, parameters),
+            previous_secrets: deployed.secrets(),
+            previous_configs: deployed.configs(),
+            uaa_client: Value::Null,
+        }
+    }
+}
 
 impl Question {
     pub(super) fn generate(asked: &Generate) -> Self {

@@ -3,13 +3,13 @@ use std::collections::BTreeSet;
 use odb_adapter_sdk::secrets::{Reference, SecretReference};
 use serde_json::Value;
 
-use super::answers::Generated;
-use super::deployed::Deployed;
-use super::known_secrets::{KnownSecrets, occurs, sounds_secret};
-use super::orders::Ordered;
-use super::place::{Place, name_of};
-use super::rules::{Rule, secrets};
-use super::session::{CallId, Session};
+use crate::check::answers::Generated;
+use crate::check::deployed::Deployed;
+use crate::check::known_secrets::{KnownSecrets, occurs, sounds_secret};
+use crate::check::place::{Place, name_of};
+use crate::check::probes::orders::Ordered;
+use crate::check::rules::{Rule, secrets};
+use crate::check::session::{CallId, Session};
 
 /// When an answer was given.
 #[derive(Clone, Copy)]
@@ -20,139 +20,145 @@ pub(super) enum Occasion<'d> {
     Deployed(&'d Deployed),
 }
 
-impl Session<'_> {
-    /// Holds an answer to the rules on secrets.
-    pub(super) fn check_secrets(&mut self, answer: &Generated, occasion: Occasion<'_>) {
-        // Arguments have no room for secrets, so in that form there are no entries.
-        if self.inputs.secure_manifests && self.asks_on_stdin() {
-            self.check_placeholders(answer, occasion);
-        }
-        for (name, value) in &answer.secrets {
-            if !value.is_string() && !value.is_object() {
-                let detail = format!("entry `{name}` is {}", super::difference::kind(value));
-                self.find(&secrets::WRONG_ENTRY, name, detail, Some(answer.id));
-            }
-        }
-        let returned = answer.secrets.values().filter_map(Value::as_str);
-        let deployed = match occasion {
-            Occasion::Order => None,
-            Occasion::Deployed(deployed) => Some(deployed),
-        };
-        let previous = deployed.into_iter().flat_map(Deployed::secret_values);
-        let values: BTreeSet<&str> = returned.chain(previous).collect();
-        for place in leaves_with(&answer.manifest, &values) {
-            let detail = format!("at `{place}`");
-            self.find(
-                &secrets::SECRET_IN_MANIFEST,
-                place.to_string(),
-                detail,
-                Some(answer.id),
+/// Holds an answer to the rules on secrets.
+pub(super) fn check_secrets(session: &mut Session<'_>, answer: &Generated, occasion: Occasion<'_>) {
+    // Arguments have no room for secrets, so in that form there are no entries.
+    if session.inputs.secure_manifests && session.asks_on_stdin() {
+        check_placeholders(session, answer, occasion);
+    }
+    for (name, value) in &answer.secrets {
+        if !value.is_string() && !value.is_object() {
+            let detail = format!(
+                "entry `{name}` is {}",
+                crate::check::difference::kind(value)
             );
+            session.find(&secrets::WRONG_ENTRY, name, detail, Some(answer.id));
         }
     }
+    let returned = answer.secrets.values().filter_map(Value::as_str);
+    let deployed = match occasion {
+        Occasion::Order => None,
+        Occasion::Deployed(deployed) => Some(deployed),
+    };
+    let previous = deployed.into_iter().flat_map(Deployed::secret_values);
+    let values: BTreeSet<&str> = returned.chain(previous).collect();
+    for place in leaves_with(&answer.manifest, &values) {
+        let detail = format!("at `{place}`");
+        session.find(
+            &secrets::SECRET_IN_MANIFEST,
+            place.to_string(),
+            detail,
+            Some(answer.id),
+        );
+    }
+}
 
-    /// Holds a manifest to not having these values, which the user entered, in plain.
-    pub(super) fn check_entered(&mut self, answer: &Generated, entered: &[String]) {
-        let values: BTreeSet<&str> = entered.iter().map(String::as_str).collect();
-        for place in leaves_with(&answer.manifest, &values) {
-            let detail = format!("what the user entered as a secret stands at `{place}`");
-            self.find(
-                &secrets::SECRET_IN_MANIFEST,
-                place.to_string(),
-                detail,
-                Some(answer.id),
-            );
+/// Holds a manifest to not having these values, which the user entered, in plain.
+pub(super) fn check_entered(session: &mut Session<'_>, answer: &Generated, entered: &[String]) {
+    let values: BTreeSet<&str> = entered.iter().map(String::as_str).collect();
+    for place in leaves_with(&answer.manifest, &values) {
+        let detail = format!("what the user entered as a secret stands at `{place}`");
+        session.find(
+            &secrets::SECRET_IN_MANIFEST,
+            place.to_string(),
+            detail,
+            Some(answer.id),
+        );
+    }
+}
+
+/// Warns of generated values whose key sounds secret.
+pub(super) fn check_generated(session: &mut Session<'_>, answer: &Generated, generated: &[Place]) {
+    for place in generated {
+        if place.key().is_some_and(sounds_secret)
+            && place.look_up(&answer.manifest).is_some_and(is_plain)
+        {
+            find_generated(session, place, "its key says so", answer.id);
         }
     }
+}
 
-    /// Warns of generated values whose key sounds secret.
-    pub(super) fn check_generated(&mut self, answer: &Generated, generated: &[Place]) {
-        for place in generated {
-            if place.key().is_some_and(sounds_secret)
-                && place.look_up(&answer.manifest).is_some_and(is_plain)
-            {
-                self.find_generated(place, "its key says so", answer.id);
+/// Warns of generated values that applications are given as secrets.
+pub(super) fn check_generated_credentials(
+    session: &mut Session<'_>,
+    credentials: &Value,
+    ordered: &Ordered,
+    id: CallId,
+) {
+    let mut secrets = KnownSecrets::default();
+    secrets.learn(credentials);
+    for place in &ordered.generated {
+        let value = place.look_up(&ordered.deployed.manifest);
+        if value
+            .and_then(Value::as_str)
+            .is_some_and(|text| secrets.has(text))
+        {
+            find_generated(session, place, "it is a secret of the binding", id);
+        }
+    }
+}
+
+/// Without a broker that stores secrets there may be no other place for them.
+fn find_generated(session: &mut Session<'_>, place: &Place, reason: &str, id: CallId) {
+    let about = place.to_string();
+    let can_be_stored = session.inputs.secure_manifests && session.asks_on_stdin();
+    if can_be_stored && !session.inputs.plain_secrets.contains(&about) {
+        let detail = format!("at `{place}`; {reason}");
+        session.find(&secrets::GENERATED_IN_MANIFEST, about, detail, Some(id));
+    }
+}
+
+fn check_placeholders(session: &mut Session<'_>, answer: &Generated, occasion: Occasion<'_>) {
+    let names: BTreeSet<&str> = Reference::all_in(&answer.text)
+        .filter_map(|reference| reference.placeholder())
+        .collect();
+    for name in names.iter().copied() {
+        if !answer.secrets.contains_key(name) {
+            find_placeholder(session, &secrets::PLACEHOLDER_WITHOUT_ENTRY, name, answer);
+        }
+        let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if name.is_empty() || !name.chars().all(is_fit) {
+            find_placeholder(session, &secrets::WRONG_SECRET_NAME, name, answer);
+        }
+    }
+    for (name, value) in &answer.secrets {
+        match occasion {
+            // Later ones are dropped without harm: the reference of the order is kept.
+            Occasion::Order if !names.contains(name.as_str()) => {
+                let detail = format!("entry `{name}`");
+                session.find(
+                    &secrets::ENTRY_WITHOUT_PLACEHOLDER,
+                    name,
+                    detail,
+                    Some(answer.id),
+                );
             }
-        }
-    }
-
-    /// Warns of generated values that applications are given as secrets.
-    pub(super) fn check_generated_credentials(
-        &mut self,
-        credentials: &Value,
-        ordered: &Ordered,
-        id: CallId,
-    ) {
-        let mut secrets = KnownSecrets::default();
-        secrets.learn(credentials);
-        for place in &ordered.generated {
-            let value = place.look_up(&ordered.deployed.manifest);
-            if value
-                .and_then(Value::as_str)
-                .is_some_and(|text| secrets.has(text))
-            {
-                self.find_generated(place, "it is a secret of the binding", id);
-            }
-        }
-    }
-
-    /// Without a broker that stores secrets there may be no other place for them.
-    fn find_generated(&mut self, place: &Place, reason: &str, id: CallId) {
-        let about = place.to_string();
-        let can_be_stored = self.inputs.secure_manifests && self.asks_on_stdin();
-        if can_be_stored && !self.inputs.plain_secrets.contains(&about) {
-            let detail = format!("at `{place}`; {reason}");
-            self.find(&secrets::GENERATED_IN_MANIFEST, about, detail, Some(id));
-        }
-    }
-
-    fn check_placeholders(&mut self, answer: &Generated, occasion: Occasion<'_>) {
-        let names: BTreeSet<&str> = Reference::all_in(&answer.text)
-            .filter_map(|reference| reference.placeholder())
-            .collect();
-        for name in names.iter().copied() {
-            if !answer.secrets.contains_key(name) {
-                self.find_placeholder(&secrets::PLACEHOLDER_WITHOUT_ENTRY, name, answer);
-            }
-            let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            if name.is_empty() || !name.chars().all(is_fit) {
-                self.find_placeholder(&secrets::WRONG_SECRET_NAME, name, answer);
-            }
-        }
-        for (name, value) in &answer.secrets {
-            match occasion {
-                // Later ones are dropped without harm: the reference of the order is kept.
-                Occasion::Order if !names.contains(name.as_str()) => {
+            Occasion::Deployed(deployed) if names.contains(name.as_str()) => {
+                let stored = deployed.stored_value(name);
+                let text = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                if stored.is_some_and(|stored| stored != text) {
                     let detail = format!("entry `{name}`");
-                    self.find(
-                        &secrets::ENTRY_WITHOUT_PLACEHOLDER,
-                        name,
-                        detail,
-                        Some(answer.id),
-                    );
+                    session.find(&secrets::REUSED_SECRET_NAME, name, detail, Some(answer.id));
                 }
-                Occasion::Deployed(deployed) if names.contains(name.as_str()) => {
-                    let stored = deployed.stored_value(name);
-                    let text = value
-                        .as_str()
-                        .map_or_else(|| value.to_string(), str::to_owned);
-                    if stored.is_some_and(|stored| stored != text) {
-                        let detail = format!("entry `{name}`");
-                        self.find(&secrets::REUSED_SECRET_NAME, name, detail, Some(answer.id));
-                    }
-                }
-                Occasion::Order | Occasion::Deployed(_) => {}
             }
+            Occasion::Order | Occasion::Deployed(_) => {}
         }
     }
+}
 
-    /// Holds a placeholder against the adapter. Names may be made up anew each time, places are not.
-    fn find_placeholder(&mut self, rule: &'static Rule, name: &str, answer: &Generated) {
-        let placeholder = SecretReference::placeholder(name);
-        for place in leaves_with(&answer.manifest, &BTreeSet::from([placeholder.as_str()])) {
-            let detail = format!("`{placeholder}` at `{place}`");
-            self.find(rule, place.to_string(), detail, Some(answer.id));
-        }
+/// Holds a placeholder against the adapter. Names may be made up anew each time, places are not.
+fn find_placeholder(
+    session: &mut Session<'_>,
+    rule: &'static Rule,
+    name: &str,
+    answer: &Generated,
+) {
+    let placeholder = SecretReference::placeholder(name);
+    for place in leaves_with(&answer.manifest, &BTreeSet::from([placeholder.as_str()])) {
+        let detail = format!("`{placeholder}` at `{place}`");
+        session.find(rule, place.to_string(), detail, Some(answer.id));
     }
 }
 

@@ -12,6 +12,29 @@
 //! | `bindings` | bindings and dashboards |
 //! | `schemas` | plan schemas |
 
+/// A table of rules: constants by their names, and `ALL` of them in their order.
+macro_rules! rules {
+    ($($name:ident: $severity:ident $id:literal $fault:literal,
+        why: $why:literal,
+        remedy: $remedy:literal,
+        section: $section:literal;)*) => {
+        /// The rules of this file.
+        pub const ALL: &[&super::Rule] = &[$(&$name),*];
+
+        $(
+            #[doc = concat!($id, ": ", $fault, ".")]
+            pub const $name: super::Rule = super::Rule {
+                id: $id,
+                severity: super::Severity::$severity,
+                fault: $fault,
+                why: $why,
+                remedy: $remedy,
+                section: $section,
+            };
+        )*
+    };
+}
+
 pub mod bindings;
 pub mod calls;
 pub mod manifest;

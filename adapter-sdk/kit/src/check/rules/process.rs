@@ -1,95 +1,43 @@
 //! The executable as a process.
 
-use super::{Rule, Severity};
+rules! {
+    CANNOT_START: Error "P-01" "the executable cannot be started",
+        why: "no request for the service can be answered",
+        remedy: "make the file executable for the broker's user; a script needs a first line with an interpreter that is installed",
+        section: "The process";
 
-/// The rules of this file.
-pub const ALL: &[&Rule] = &[
-    &CANNOT_START,
-    &OUT_OF_TIME,
-    &LEAVES_PROCESSES,
-    &TOO_MUCH_OUTPUT,
-    &SLOW,
-    &CRASHES,
-    &ACCEPTS_ANY_SUBCOMMAND,
-    &LEAVES_INPUT_UNREAD,
-];
+    OUT_OF_TIME: Error "P-02" "a call does not end in time",
+        why: "the platform gives up on a request after a minute; the broker kills the adapter before that",
+        remedy: "bound everything that the adapter waits for; read nothing but stdin",
+        section: "The process";
 
-/// P-01: the executable cannot be started.
-pub const CANNOT_START: Rule = Rule {
-    id: "P-01",
-    severity: Severity::Error,
-    fault: "the executable cannot be started",
-    why: "no request for the service can be answered",
-    remedy: "make the file executable for the broker's user; a script needs a first line with an interpreter that is installed",
-    section: "The process",
-};
+    LEAVES_PROCESSES: Error "P-03" "a process of the adapter outlives the call",
+        why: "a call is one process that runs to its end; what is left behind piles up on the broker's machine or is killed at any moment",
+        remedy: "wait for every process that the adapter starts",
+        section: "The process";
 
-/// P-02: a call does not end in time.
-pub const OUT_OF_TIME: Rule = Rule {
-    id: "P-02",
-    severity: Severity::Error,
-    fault: "a call does not end in time",
-    why: "the platform gives up on a request after a minute; the broker kills the adapter before that",
-    remedy: "bound everything that the adapter waits for; read nothing but stdin",
-    section: "The process",
-};
+    TOO_MUCH_OUTPUT: Error "P-04" "more is printed on stdout than an answer may have",
+        why: "the broker kills an adapter that floods it",
+        remedy: "print the answer and nothing else",
+        section: "stdout";
 
-/// P-03: a process of the adapter outlives the call.
-pub const LEAVES_PROCESSES: Rule = Rule {
-    id: "P-03",
-    severity: Severity::Error,
-    fault: "a process of the adapter outlives the call",
-    why: "a call is one process that runs to its end; what is left behind piles up on the broker's machine or is killed at any moment",
-    remedy: "wait for every process that the adapter starts",
-    section: "The process",
-};
+    SLOW: Warning "P-05" "a call takes longer than a second",
+        why: "an update calls the adapter three times while the user waits, and an upgrade of a fleet calls it for every instance",
+        remedy: "leave slow work out of the adapter: look nothing up, start no heavy interpreter",
+        section: "Which calls an operation makes";
 
-/// P-04: more is printed on stdout than an answer may have.
-pub const TOO_MUCH_OUTPUT: Rule = Rule {
-    id: "P-04",
-    severity: Severity::Error,
-    fault: "more is printed on stdout than an answer may have",
-    why: "the broker kills an adapter that floods it",
-    remedy: "print the answer and nothing else",
-    section: "stdout",
-};
+    CRASHES: Error "P-06" "the adapter crashes",
+        why: "the user reads that something unknown went wrong, and the operator finds a stack trace",
+        remedy: "check the type of every value before using it; answer with exit code 1, a text for the user on stdout and the cause on stderr",
+        section: "Exit codes";
 
-/// P-05: a call takes longer than a second.
-pub const SLOW: Rule = Rule {
-    id: "P-05",
-    severity: Severity::Warning,
-    fault: "a call takes longer than a second",
-    why: "an update calls the adapter three times while the user waits, and an upgrade of a fleet calls it for every instance",
-    remedy: "leave slow work out of the adapter: look nothing up, start no heavy interpreter",
-    section: "Which calls an operation makes",
-};
+    ACCEPTS_ANY_SUBCOMMAND: Error "P-07" "an unknown subcommand, or none, ends with success",
+        why: "a newer broker takes it for an answer",
+        remedy: "exit with 1 and name on stderr the subcommands that there are",
+        section: "What the Go SDK prints and returns";
 
-/// P-06: the adapter crashes.
-pub const CRASHES: Rule = Rule {
-    id: "P-06",
-    severity: Severity::Error,
-    fault: "the adapter crashes",
-    why: "the user reads that something unknown went wrong, and the operator finds a stack trace",
-    remedy: "check the type of every value before using it; answer with exit code 1, a text for the user on stdout and the cause on stderr",
-    section: "Exit codes",
-};
-
-/// P-07: an unknown subcommand, or none, ends with success.
-pub const ACCEPTS_ANY_SUBCOMMAND: Rule = Rule {
-    id: "P-07",
-    severity: Severity::Error,
-    fault: "an unknown subcommand, or none, ends with success",
-    why: "a newer broker takes it for an answer",
-    remedy: "exit with 1 and name on stderr the subcommands that there are",
-    section: "What the Go SDK prints and returns",
-};
-
-/// P-08: stdin is closed before it has been read to its end.
-pub const LEAVES_INPUT_UNREAD: Rule = Rule {
-    id: "P-08",
-    severity: Severity::Warning,
-    fault: "stdin is closed before it has been read to its end",
-    why: "a caller that writes a long document into a closed pipe may be killed by it",
-    remedy: "read stdin to its end before answering",
-    section: "stdin form",
-};
+    LEAVES_INPUT_UNREAD: Warning "P-08" "stdin is closed before it has been read to its end",
+        why: "a caller that writes a long document into a closed pipe may be killed by it",
+        remedy: "read stdin to its end before answering",
+        section: "stdin form";
+}

@@ -1,51 +1,23 @@
 //! Regenerated manifests.
 
-use super::{Rule, Severity};
+rules! {
+    PENDING_CHANGES: Error "D-01" "a regenerated manifest differs although nothing changed",
+        why: "before each update the broker regenerates the manifest with an empty request, and refuses the update with 422 if it differs: the instance can never be updated again",
+        remedy: "generate a value once and then read it back from the previous manifest; write no time, no random value and no order of a hash map; take what comes only once, such as the UAA client, from the previous manifest",
+        section: "What an author must do";
 
-/// The rules of this file.
-pub const ALL: &[&Rule] = &[
-    &PENDING_CHANGES,
-    &CHANGES_WITHOUT_CAUSE,
-    &UNSTABLE_ORDER,
-    &REGENERATION_FAILS,
-];
+    CHANGES_WITHOUT_CAUSE: Error "D-02" "an update or upgrade that changes nothing changes the manifest",
+        why: "VMs are restarted or made anew for nothing",
+        remedy: "read back from the previous manifest what the request does not say",
+        section: "What an author must do";
 
-/// D-01: a regenerated manifest differs although nothing changed.
-pub const PENDING_CHANGES: Rule = Rule {
-    id: "D-01",
-    severity: Severity::Error,
-    fault: "a regenerated manifest differs although nothing changed",
-    why: "before each update the broker regenerates the manifest with an empty request, and refuses the update with 422 if it differs: the instance can never be updated again",
-    remedy: "generate a value once and then read it back from the previous manifest; write no time, no random value and no order of a hash map; take what comes only once, such as the UAA client, from the previous manifest",
-    section: "What an author must do",
-};
+    UNSTABLE_ORDER: Error "D-03" "two equal orders get manifests that differ in more than generated values",
+        why: "instances of one plan are not alike, and one day a regenerated manifest will differ",
+        remedy: "write lists in the order of the input, and nothing random beside secrets",
+        section: "What an author must do";
 
-/// D-02: an update or upgrade that changes nothing changes the manifest.
-pub const CHANGES_WITHOUT_CAUSE: Rule = Rule {
-    id: "D-02",
-    severity: Severity::Error,
-    fault: "an update or upgrade that changes nothing changes the manifest",
-    why: "VMs are restarted or made anew for nothing",
-    remedy: "read back from the previous manifest what the request does not say",
-    section: "What an author must do",
-};
-
-/// D-03: two equal orders get manifests that differ in more than generated values.
-pub const UNSTABLE_ORDER: Rule = Rule {
-    id: "D-03",
-    severity: Severity::Error,
-    fault: "two equal orders get manifests that differ in more than generated values",
-    why: "instances of one plan are not alike, and one day a regenerated manifest will differ",
-    remedy: "write lists in the order of the input, and nothing random beside secrets",
-    section: "What an author must do",
-};
-
-/// D-04: a regeneration that changes nothing fails.
-pub const REGENERATION_FAILS: Rule = Rule {
-    id: "D-04",
-    severity: Severity::Error,
-    fault: "a search for pending changes, an update or an upgrade that changes nothing fails",
-    why: "the instance can never be updated or upgraded again",
-    remedy: "mend what stderr says; what the request does not say is in the previous manifest",
-    section: "What an author must do",
-};
+    REGENERATION_FAILS: Error "D-04" "a search for pending changes, an update or an upgrade that changes nothing fails",
+        why: "the instance can never be updated or upgraded again",
+        remedy: "mend what stderr says; what the request does not say is in the previous manifest",
+        section: "What an author must do";
+}

@@ -1,0 +1,170 @@
+use odb_adapter_sdk::protocol::Subcommand;
+use serde_json::Map;
+use serde_json::Value;
+
+use crate::check::answers::{Generated, Outcome, Refused};
+use crate::check::difference::manifest_differences;
+use crate::check::probes::orders::Ordered;
+use crate::check::question::{Generate, Question, Shape};
+use crate::check::report::Area;
+use crate::check::rules::{Rule, calls};
+use crate::check::session::Session;
+use crate::process::ProcessCall;
+
+/// Another way to ask the same question.
+#[derive(Clone, Copy)]
+pub(in crate::check) struct Form {
+    /// Goes after what is asked.
+    how: &'static str,
+    /// Is broken by an adapter that does not understand it.
+    rule: &'static Rule,
+    wording: Wording,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wording {
+    Document(Shape),
+    Arguments,
+}
+
+/// Documents that say the same as the one of the Go broker.
+const DOCUMENTS: [Form; 3] = [
+    Form {
+        how: "with the subcommand's section alone",
+        rule: &calls::OWN_SECTION_ONLY,
+        wording: Wording::Document(Shape::OwnSection),
+    },
+    Form {
+        how: "with fields that nobody knows",
+        rule: &calls::UNKNOWN_FIELDS,
+        wording: Wording::Document(Shape::UnknownFields),
+    },
+    Form {
+        how: "without what may be absent",
+        rule: &calls::ABSENT_MEMBERS,
+        wording: Wording::Document(Shape::WithoutOptionals),
+    },
+];
+
+const ARGUMENTS: Form = Form {
+    how: "in arguments",
+    rule: &calls::ARGUMENT_FORM,
+    wording: Wording::Arguments,
+};
+
+impl Form {
+    /// Whether the question stands in arguments, where there is no room for secrets.
+    pub(in crate::check) fn is_arguments(self) -> bool {
+        self.wording == Wording::Arguments
+    }
+
+    fn call(self, question: &Question) -> ProcessCall {
+        match self.wording {
+            Wording::Document(shape) => question.on_stdin(shape),
+            Wording::Arguments => question.in_arguments(),
+        }
+    }
+}
+
+/// The forms other than the one that an adapter on stdin is asked in anyway.
+pub(in crate::check) fn other_forms(session: &Session<'_>) -> Vec<Form> {
+    if !session.asks_on_stdin() {
+        return Vec::new();
+    }
+    let arguments = session.inputs.forms.arguments.then_some(ARGUMENTS);
+    DOCUMENTS.into_iter().chain(arguments).collect()
+}
+
+/// Asks for the same manifest in other ways.
+pub(in crate::check) fn check_forms(session: &mut Session<'_>, ordered: &Ordered) {
+    session.begin(Area::Forms);
+    let question = Question::generate(&Generate::order(
+        session.inputs,
+        &ordered.plan,
+        &Map::new(),
+        Value::Null,
+    ));
+    for form in other_forms(session) {
+        let purpose = format!("order {}", form.how);
+        let outcome = match form.wording {
+            Wording::Document(shape) => session.generate_as(&purpose, question.on_stdin(shape)),
+            Wording::Arguments => session.generate_in_arguments(&purpose, &question),
+        };
+        match outcome {
+            Outcome::Answered(answer) if form.is_arguments() => {
+                check_bare_answer(session, ordered, &answer);
+            }
+            Outcome::Answered(answer) => compare_forms(session, form.rule, ordered, &answer),
+            Outcome::Refused(refused) => form_refused(session, form.rule, &refused),
+            Outcome::Broken => {}
+        }
+    }
+}
+
+/// Asks the question of another subcommand in every form.
+pub(in crate::check) fn check_forms_of(session: &mut Session<'_>, question: &Question) {
+    for form in other_forms(session) {
+        check_form_of(session, question, form);
+    }
+}
+
+/// Asks the question of another subcommand in a form, holds a refusal against the form, and
+/// tells whether there was none.
+pub(in crate::check) fn check_form_of(
+    session: &mut Session<'_>,
+    question: &Question,
+    form: Form,
+) -> bool {
+    let subcommand = question.subcommand();
+    let purpose = format!("{subcommand} {}", form.how);
+    let call = form.call(question);
+    let refused = if subcommand == Subcommand::DeleteBinding {
+        // Its answer says nothing.
+        session.attempt(&purpose, subcommand, call).refused()
+    } else {
+        session.ask_as(&purpose, subcommand, call).refused()
+    };
+    if let Some(refused) = &refused {
+        form_refused(session, form.rule, refused);
+    }
+    refused.is_none()
+}
+
+fn form_refused(session: &mut Session<'_>, rule: &'static Rule, refused: &Refused) {
+    let detail = session.refusal(refused);
+    let about = session
+        .subcommand_of(refused.id)
+        .map_or("", Subcommand::name);
+    session.find_failure(rule, about, detail, refused.id);
+}
+
+fn check_bare_answer(session: &mut Session<'_>, ordered: &Ordered, answer: &Generated) {
+    if answer.manifest.get("manifest").is_some() {
+        let detail = "stdout is a JSON object with the manifest in it; in this form it is the manifest itself";
+        session.find(
+            &calls::ARGUMENT_FORM,
+            "generate-manifest",
+            detail,
+            Some(answer.id),
+        );
+    } else {
+        compare_forms(session, &calls::FORMS_DIFFER, ordered, answer);
+    }
+}
+
+/// Two answers to the same order differ in generated values and nothing else.
+fn compare_forms(
+    session: &mut Session<'_>,
+    rule: &'static Rule,
+    ordered: &Ordered,
+    answer: &Generated,
+) {
+    let differences = manifest_differences(&ordered.answer.manifest, &answer.manifest);
+    let wrong = differences
+        .into_iter()
+        .find(|difference| !ordered.generated.contains(&difference.place));
+    if let Some(difference) = wrong {
+        let detail = format!("the answer is another: {difference}");
+        session.find(rule, "generate-manifest", detail, Some(answer.id));
+    }
+}
