@@ -9,12 +9,13 @@ use std::{
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Where there are tests.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "adapter-sdk",
     "adapters",
     "broker",
     "errands",
     "release",
+    "sandbox",
     "spec",
 ];
 

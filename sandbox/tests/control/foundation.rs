@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::client::{Client, send};
 
-const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
+const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../manifests/sandbox");
 
 /// A foundation whose VMs have no processes, in a folder that ends with the test.
 pub(crate) struct Sandbox {

@@ -248,7 +248,7 @@ async fn up(folder: &Path) -> (Child, Connection) {
         .append(true)
         .open(folder.join("log"))
         .unwrap();
-    let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/sandbox/jobs");
+    let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../manifests/sandbox/jobs");
     let mut child = Command::new(env!("CARGO_BIN_EXE_odb-sandbox"))
         .arg("up")
         .args([
@@ -334,7 +334,7 @@ fn array(value: Value) -> Vec<Value> {
 /// The foundation that the sandbox is delivered with, but quick.
 fn settings() -> String {
     let delivered =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/sandbox/foundation.yml");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../manifests/sandbox/foundation.yml");
     let text = fs::read_to_string(delivered).unwrap();
     let mut settings: Value = odb_adapter_sdk::yaml::from_str(&text).unwrap();
     settings["director"]["durations"] = json!({

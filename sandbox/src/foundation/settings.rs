@@ -443,7 +443,7 @@ mod tests {
 
     const SAMPLE: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../manifests/sandbox/foundation.yml"
+        "/../manifests/sandbox/foundation.yml"
     );
 
     fn load(text: &str) -> Result<FoundationSettings, SettingsError> {

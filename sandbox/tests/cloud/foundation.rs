@@ -19,7 +19,7 @@ use tokio::{
 use crate::platform::PATIENCE;
 
 fn up(state: &Path) -> Command {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_odb-sandbox"));
     command
         .args([

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The commands in fences with this information string, in their order.
 fn commands(guide: &str, information: &str) -> Vec<String> {
@@ -86,7 +86,7 @@ fn what_the_guide_suggests_works_in_its_order() {
 #[test]
 fn the_guide_lists_every_route_of_the_control_api() {
     let guide = fs::read_to_string(format!("{PROJECT}/docs/sandbox.md")).unwrap();
-    let sources = fs::read_dir(format!("{PROJECT}/spec/sandbox/src/control")).unwrap();
+    let sources = fs::read_dir(format!("{PROJECT}/sandbox/src/control")).unwrap();
     let mut routes = Vec::new();
     for source in sources {
         let text = fs::read_to_string(source.unwrap().path()).unwrap();

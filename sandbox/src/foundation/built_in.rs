@@ -5,7 +5,7 @@ use std::{fs, io, path::PathBuf};
 use tempfile::TempDir;
 
 /// Its `foundation.yml`.
-pub(super) const FOUNDATION: &str = include_str!("../../../../manifests/sandbox/foundation.yml");
+pub(super) const FOUNDATION: &str = include_str!("../../../manifests/sandbox/foundation.yml");
 
 /// The jobs of its releases, in a folder that is there as long as this value.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn no_job_of_the_project_is_missing() {
-        let project = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox/jobs");
+        let project = concat!(env!("CARGO_MANIFEST_DIR"), "/../manifests/sandbox/jobs");
         let jobs = BuiltInJobs::unpack().unwrap();
 
         assert_eq!(files(&jobs.folder()), files(Path::new(project)));

@@ -228,7 +228,7 @@ impl Drop for Foundation {
 
 /// The jobs that the sandbox is delivered with.
 pub(crate) fn jobs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/sandbox/jobs")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../manifests/sandbox/jobs")
 }
 
 /// The pids of processes whose command line mentions `text`.

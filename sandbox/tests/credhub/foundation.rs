@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::client::Api;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
+const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../manifests/sandbox");
 
 /// The access token that a form brings.
 pub(crate) async fn access_token(request: RequestBuilder, form: &[(&str, &str)]) -> String {

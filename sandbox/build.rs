@@ -8,7 +8,7 @@ use std::{
 
 fn main() -> io::Result<()> {
     let mut cargo = io::stdout();
-    let project = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("../..");
+    let project = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("..");
     let jobs = project.join("manifests/sandbox/jobs");
     writeln!(cargo, "cargo:rerun-if-changed={}", jobs.display())?;
     let mut rows = Vec::new();

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use url::form_urlencoded;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
-const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
+const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../manifests/sandbox");
 
 pub(crate) struct Servers {
     foundation: Foundation,
