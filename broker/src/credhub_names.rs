@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use odb_platform::credhub::CredentialName;
+use odb_clients::credhub::CredentialName;
 
 /// Which letters of an id are capitals: a hexadecimal digit for four characters, the first one its highest bit. None
 /// without capitals.

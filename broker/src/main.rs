@@ -15,7 +15,7 @@ use std::{
 
 use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
 use odb_api_types::code::Code;
-use odb_platform::http::observe_calls;
+use odb_clients::http::observe_calls;
 use on_demand_broker::{
     adapter::{end_all_strays, start_watchdog, watch, watch_for_strays},
     api::{AppState, FLUSH, Server},

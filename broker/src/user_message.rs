@@ -3,7 +3,7 @@
 use std::fmt;
 
 use odb_api_types::ids::{InstanceId, RequestId};
-use odb_platform::director::TaskId;
+use odb_clients::director::TaskId;
 
 use crate::{config::ErrorDetail, telemetry::redact};
 

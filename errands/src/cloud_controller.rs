@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use odb_config::{PlatformCredentials, errands::CloudFoundryAccess};
-use odb_platform::{
+use odb_clients::{
     cloud_controller::CloudController,
     http::{ClientError, Departure, Limits, Neighbour, Observer, TokenEvent, observe_calls},
     uaa::{Grant, TokenSource},
 };
+use odb_config::{PlatformCredentials, errands::CloudFoundryAccess};
 
 use crate::{
     Talk,

@@ -1,7 +1,7 @@
 //! Whose certificates an errand believes.
 
+use odb_clients::http::{Trust, TrustError};
 use odb_config::Verification;
-use odb_platform::http::{Trust, TrustError};
 
 use crate::Talk;
 

@@ -3,7 +3,7 @@
 use std::{error::Error, future::Future, time::Duration};
 
 use backon::{BackoffBuilder, ConstantBuilder, ExponentialBuilder};
-use odb_platform::http::Deadline;
+use odb_clients::http::Deadline;
 use odb_redaction::Chain;
 use tokio::time::{Instant, sleep};
 

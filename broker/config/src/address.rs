@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use odb_platform::{
+use odb_clients::{
     director::Director,
     http::{ClientError, check_address},
 };

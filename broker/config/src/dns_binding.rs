@@ -1,6 +1,6 @@
 //! The lists `plans[].binding_with_dns`: which DNS addresses bindings of a plan need.
 
-use odb_platform::director::{AddressFilter, InstanceHealth};
+use odb_clients::director::{AddressFilter, InstanceHealth};
 
 use super::{
     adapter::AdapterForm,

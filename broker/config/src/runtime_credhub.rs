@@ -1,6 +1,6 @@
 //! The section `credhub`: the CredHub of applications, which keeps the credentials of bindings.
 
-use odb_platform::credhub::CredentialName;
+use odb_clients::credhub::CredentialName;
 use secrecy::SecretString;
 
 use super::{

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use odb_platform::director::{AddressFilter, InstanceHealth};
+use odb_clients::director::{AddressFilter, InstanceHealth};
 use secrecy::ExposeSecret;
 
 use super::*;

@@ -17,7 +17,7 @@ use actix_web::{
     web::Data,
 };
 use odb_api_types::{code::Code, ids::RequestId};
-use odb_platform::http::Deadline;
+use odb_clients::http::Deadline;
 use tracing::Instrument;
 
 use super::{

@@ -5,7 +5,7 @@ use odb_adapter_sdk::protocol::{
     Secrets,
 };
 use odb_api_types::ids::{BindingId, InstanceId, OfferingId, PlanId, RequestId};
-use odb_platform::{
+use odb_clients::{
     director::Deployment,
     http::{Call, Deadline},
 };

@@ -8,7 +8,7 @@ use odb_api_types::{
     ids::{InstanceId, RequestId},
     management::{StageName, StageState, StageStatus},
 };
-use odb_platform::{
+use odb_clients::{
     director::{DirectorError, TaskId},
     http::Call,
 };

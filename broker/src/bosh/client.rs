@@ -1,7 +1,7 @@
 //! The instance's UAA client, around what may fail before the hand-over: made or looked up first, and again what it was when
 //! nothing is handed over.
 
-use odb_platform::{
+use odb_clients::{
     director::ContextId,
     http::{Call, Deadline},
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use odb_platform::director::{Event, StepState};
+use odb_clients::director::{Event, StepState};
 
 use super::next_step::Doing;
 use crate::engine::Condition;
@@ -43,7 +43,7 @@ pub(super) fn left_by(doing: &Doing, events: &[Event]) -> Condition {
 
 #[cfg(test)]
 mod tests {
-    use odb_platform::director::{Failure, Step};
+    use odb_clients::director::{Failure, Step};
 
     use super::*;
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use odb_adapter_sdk::yaml;
-use odb_platform::{
+use odb_clients::{
     director::{
         Config, ConfigId, ConfigType, DeploymentName, Director, DirectorError, Expected,
         PutConfigError,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use odb_platform::director::{Event, Step, StepState, TaskId};
+use odb_clients::director::{Event, Step, StepState, TaskId};
 
 use super::{
     OperationKind,

@@ -1,6 +1,6 @@
 //! A new service instance.
 
-use odb_platform::director::Deployment;
+use odb_clients::director::Deployment;
 use serde_json::{Map, Value};
 
 use super::{

@@ -1,7 +1,7 @@
 //! What an update or an upgrade finds.
 
 use odb_adapter_sdk::protocol::ManifestText;
-use odb_platform::{director::Deployment, http::Call};
+use odb_clients::{director::Deployment, http::Call};
 use secrecy::ExposeSecret;
 
 use super::{

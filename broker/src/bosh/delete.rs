@@ -2,7 +2,7 @@
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_api_types::ids::PlanId;
-use odb_platform::{
+use odb_clients::{
     director::{ContextId, Deployment, DeploymentName, SubmitError, Task, TaskId},
     http::{Call, StatusCode},
 };

@@ -12,7 +12,7 @@ use odb_api_types::{
     code::Code,
     ids::{BindingId, PlanId},
 };
-use odb_platform::{
+use odb_clients::{
     director::{DeploymentName, LinkId, LinkProvider, LinkProviderId},
     http::{Call, Deadline},
 };
@@ -198,7 +198,7 @@ fn by_provider(entries: &[DnsBinding], providers: &[LinkProvider]) -> Result<Wan
 
 #[cfg(test)]
 mod tests {
-    use odb_platform::director::AddressFilter;
+    use odb_clients::director::AddressFilter;
 
     use super::*;
 

@@ -11,7 +11,7 @@ mod stopping;
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
-use odb_platform::{
+use odb_clients::{
     director::{DirectorError, SubmitError, TaskId, TaskState},
     http::{Call, StatusCode},
 };

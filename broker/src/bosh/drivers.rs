@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use odb_platform::director::TaskId;
+use odb_clients::director::TaskId;
 use tokio::{
     runtime::Handle,
     sync::watch,

@@ -3,7 +3,7 @@
 
 use odb_adapter_sdk::protocol::ManifestText;
 use odb_api_types::{code::Code, management::DryRun};
-use odb_platform::director::Deployment;
+use odb_clients::director::Deployment;
 use secrecy::ExposeSecret;
 
 use super::{

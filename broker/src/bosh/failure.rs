@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use odb_platform::director::{ErrandResult, Event, Task, TaskId, TaskState};
+use odb_clients::director::{ErrandResult, Event, Task, TaskId, TaskState};
 
 use super::{instance_names::InstanceNames, narrative::LatestStep};
 use crate::telemetry::{Redaction, redact};
@@ -96,7 +96,7 @@ fn last_line(output: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use odb_platform::director::{Failure, Step, StepState};
+    use odb_clients::director::{Failure, Step, StepState};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Faults of everything that is done to instances.
 
 use odb_api_types::ids::PlanId;
-use odb_platform::{
+use odb_clients::{
     InvalidText,
     credhub::CredHubError,
     director::{DirectorError, PutConfigError, SubmitError},

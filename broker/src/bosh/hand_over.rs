@@ -1,6 +1,6 @@
 //! The moment at which a prepared operation becomes the Director's: marker, secrets, configs, submission, driver.
 
-use odb_platform::{
+use odb_clients::{
     director::{ConfigId, DirectorError, SubmitError, TaskId},
     http::{Call, Deadline},
 };

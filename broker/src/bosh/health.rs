@@ -4,7 +4,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{DirectorAbilities, Health, InstanceHealth, ProcessHealth},
 };
-use odb_platform::{
+use odb_clients::{
     director::{DirectorError, InstanceState},
     http::Call,
 };
@@ -85,7 +85,7 @@ fn of_instance(state: InstanceState) -> Option<InstanceHealth> {
 
 #[cfg(test)]
 mod tests {
-    use odb_platform::director::ProcessState;
+    use odb_clients::director::ProcessState;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use odb_platform::{director::DirectorError, http::Call};
+use odb_clients::{director::DirectorError, http::Call};
 
 use super::{
     Fault, Instances, Marker, OperationKind, ReadMarkerError, Started, StoredMarker,

@@ -3,7 +3,7 @@
 
 use std::{error::Error, future::Future, time::Duration};
 
-use odb_platform::{
+use odb_clients::{
     credhub::CredHubError,
     director::DirectorError,
     http::{Call, StatusCode, TransportError},
@@ -175,7 +175,7 @@ fn passes_with(status: StatusCode) -> bool {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use odb_platform::http::Method;
+    use odb_clients::http::Method;
 
     use super::*;
     use crate::bosh::{driver::first_snapshot, marker, operation::Operation};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use odb_platform::director::{Event, Step};
+use odb_clients::director::{Event, Step};
 
 /// A UUID as the Director writes it.
 const UUID_LENGTH: usize = 36;
@@ -138,7 +138,7 @@ mod tests {
                 task,
                 index: 1,
                 total: 1,
-                state: odb_platform::director::StepState::Started,
+                state: odb_clients::director::StepState::Started,
                 progress: 0,
                 status: None,
                 error: None,

@@ -5,7 +5,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{OperationState, Owner},
 };
-use odb_platform::director::{Task, TaskState};
+use odb_clients::director::{Task, TaskState};
 
 use super::{
     OperationKind, Outcome,
@@ -179,7 +179,7 @@ pub(super) fn newer(
 mod tests {
     use std::sync::Arc;
 
-    use odb_platform::director::{ConfigId, TaskId};
+    use odb_clients::director::{ConfigId, TaskId};
 
     use super::*;
     use crate::bosh::{Marker, StoredMarker, driver::first_snapshot, marker};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use odb_platform::{
+use odb_clients::{
     director::{ContextId, Deployment, Task, TaskFilter, TaskState},
     http::Call,
 };

@@ -5,7 +5,7 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 use odb_api_types::{code::Code, ids::InstanceId};
-use odb_platform::{credhub::CredHubError, director::DirectorError, http::Call};
+use odb_clients::{credhub::CredHubError, director::DirectorError, http::Call};
 
 use super::{Neighbours, config_name, deployment, insistence::Passing, marker::ClientRole};
 use crate::{config::BoshConfigs, instance_clients::ClientFault, telemetry::Chain};

@@ -1,7 +1,7 @@
 //! What is checked of a generated manifest before it is deployed (`spec/contracts/adapter-protocol.md` §1.9).
 
 use odb_adapter_sdk::yaml;
-use odb_platform::director::DeploymentName;
+use odb_clients::director::DeploymentName;
 use serde::Deserialize;
 
 /// Why a manifest may not be deployed.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::LifecycleErrand;
-use odb_platform::director::{ConfigId, ContextId, TaskId};
+use odb_clients::director::{ConfigId, ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -4,7 +4,7 @@ use odb_api_types::{
     ids::{InstanceId, OfferingId},
     management::Owner,
 };
-use odb_platform::{
+use odb_clients::{
     director::{
         AuditFilter, AuditRecord, Config, ConfigId, ConfigName, ConfigType, Director,
         DirectorError, Expected, PutConfigError,

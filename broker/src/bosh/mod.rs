@@ -89,7 +89,7 @@ use odb_api_types::{
     ids::{InstanceId, PlanId, RequestId},
     kind::OperationKind,
 };
-use odb_platform::{
+use odb_clients::{
     credhub::CredHub,
     director::{ConfigName, ContextId, DeploymentName, Director, DirectorError, Force, TaskFilter},
     http::{Call, Deadline},

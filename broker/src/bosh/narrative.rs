@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use odb_platform::director::{Event, StepState, TaskState};
+use odb_clients::director::{Event, StepState, TaskState};
 
 use super::{OperationKind, instance_names::InstanceNames, next_step::Stage};
 
@@ -220,7 +220,7 @@ fn cut(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use odb_adapter_sdk::protocol::LifecycleErrand;
-    use odb_platform::director::{Failure, Step};
+    use odb_clients::director::{Failure, Step};
 
     use super::*;
     use crate::bosh::next_step::stages;

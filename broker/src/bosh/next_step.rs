@@ -1,7 +1,7 @@
 //! Decides what an operation does next. Pure: no clock, no network, no log.
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
-use odb_platform::director::TaskId;
+use odb_clients::director::TaskId;
 
 use super::OperationKind;
 use odb_api_types::management::StageState;

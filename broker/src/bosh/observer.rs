@@ -6,7 +6,7 @@ use std::{
 };
 
 use odb_api_types::code::Code;
-use odb_platform::director::{
+use odb_clients::director::{
     ContextId, DeploymentName, DirectorError, ErrandResult, Task, TaskId, TaskState,
 };
 use tokio::time::Instant;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use odb_platform::director::{ConfigId, DeploymentName, TaskId};
+use odb_clients::director::{ConfigId, DeploymentName, TaskId};
 use tokio::time::Instant;
 
 use super::{

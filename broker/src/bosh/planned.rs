@@ -153,7 +153,7 @@ fn change_of_secret(secret: &NewSecret) -> PlannedChange {
 mod tests {
     use jiff::Timestamp;
     use odb_adapter_sdk::protocol::ManifestText;
-    use odb_platform::director::{ConfigId, ContextId};
+    use odb_clients::director::{ConfigId, ContextId};
     use serde_json::{Map, Value};
 
     use super::*;

@@ -6,7 +6,7 @@ use odb_adapter_sdk::protocol::{
     GenerateDashboardUrl, GenerateManifest, GeneratedManifest, ManifestText, Plan as AdapterPlan,
     RequestParameters, Secrets, ServiceDeployment, UaaClient,
 };
-use odb_platform::{director::ContextId, http::Call};
+use odb_clients::{director::ContextId, http::Call};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 

@@ -15,7 +15,7 @@ use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::{DeploymentPresence, OperationState, Owner},
 };
-use odb_platform::{
+use odb_clients::{
     director::{Deployment, DirectorError, TaskFilter, TaskState},
     http::Call,
 };

@@ -1,6 +1,6 @@
 //! An instance as it is, on new VMs.
 
-use odb_platform::{
+use odb_clients::{
     director::{ContextId, SubmitError},
     http::StatusCode,
 };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
-use odb_platform::{
+use odb_clients::{
     director::{Deployment, ErrandResult, Task, TaskFilter, TaskId, TaskState},
     http::Call,
 };

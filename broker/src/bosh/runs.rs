@@ -10,7 +10,7 @@ use odb_api_types::{
     ids::OfferingId,
     management::{LatestRun, Run, RunId, RunKind, RunOutcome},
 };
-use odb_platform::{
+use odb_clients::{
     director::{
         ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
     },

@@ -3,7 +3,7 @@
 use std::{future::Future, time::Duration};
 
 use odb_adapter_sdk::protocol::{LifecycleErrand, ManifestText};
-use odb_platform::{
+use odb_clients::{
     director::{
         ContextId, DeploymentName, Director, ErrandName, Force, InstanceSelector, SubmitError,
         TaskId,

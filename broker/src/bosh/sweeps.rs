@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use odb_platform::{
+use odb_clients::{
     director::{ContextId, DirectorError},
     http::Call,
 };

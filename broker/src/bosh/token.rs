@@ -5,7 +5,7 @@
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_api_types::ids::InstanceId;
-use odb_platform::director::{ContextId, TaskId};
+use odb_clients::director::{ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::OperationKind;

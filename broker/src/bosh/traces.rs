@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use odb_platform::{
+use odb_clients::{
     director::{AuditFilter, AuditRecord, Deployment, DeploymentName, Director, DirectorError},
     http::Call,
 };
@@ -166,7 +166,7 @@ impl Untraced {
 
 #[cfg(test)]
 mod tests {
-    use odb_platform::director::TaskId;
+    use odb_clients::director::TaskId;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The tasks that hold a deployment, or wait for it.
 
-use odb_platform::{
+use odb_clients::{
     director::{DeploymentName, Director, DirectorError, Task, TaskFilter, TaskState},
     http::Call,
 };

@@ -4,7 +4,7 @@ use std::{fs, io, path::Path};
 
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use odb_api_types::code::Code;
-use odb_platform::http::Trust;
+use odb_clients::http::Trust;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
 use super::Findings;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use odb_platform::http::{
+use odb_clients::http::{
     Answer, HttpClient, Request, StatusCode, TransportError, address,
     header::{ACCEPT, DATE, HeaderValue},
 };

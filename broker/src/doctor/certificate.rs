@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use odb_api_types::code::Code;
-use odb_platform::http::{Trust, is_of_a_namesake, is_of_an_authority};
+use odb_clients::http::{Trust, is_of_a_namesake, is_of_an_authority};
 use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 use tokio::net::TcpStream;

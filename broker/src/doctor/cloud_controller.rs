@@ -1,7 +1,7 @@
 //! The Cloud Controller and its UAA.
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{CloudController, CloudControllerError, SEES_ALL},
     http::StatusCode,
     uaa::{ClientRights, TokenSource},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use odb_platform::{
+use odb_clients::{
     credhub::{
         Actor, ConnectCredHubError, CredHub, CredHubClient, CredHubError, CredentialName,
         PermittedOperation,
@@ -165,7 +165,7 @@ async fn version(
     entry: Entry,
     chart: &mut Chart,
     patience: Patience,
-) -> Option<odb_platform::credhub::CredHubVersion> {
+) -> Option<odb_clients::credhub::CredHubVersion> {
     if entry == Entry::Refused {
         chart.not_asked(Probe::Version, "the token does not let us in");
         return None;

@@ -1,7 +1,7 @@
 //! The Director and its UAA.
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     credhub::CredentialName,
     director::{Authentication, ConnectError, Director, DirectorError, Info},
     http::StatusCode,

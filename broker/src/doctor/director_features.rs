@@ -1,7 +1,7 @@
 //! What a Director has, and must have for what is switched on.
 
 use odb_api_types::code::Code;
-use odb_platform::director::{ConfigName, ConfigType, Director, DirectorError, Info};
+use odb_clients::director::{ConfigName, ConfigType, Director, DirectorError, Info};
 
 use super::{
     chart::{Chart, Trouble},

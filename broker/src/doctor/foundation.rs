@@ -1,7 +1,7 @@
 //! Whether everybody is of the foundation that he should be of: whose tokens he takes tells.
 
 use odb_api_types::code::Code;
-use odb_platform::http::Url;
+use odb_clients::http::Url;
 
 use super::{
     chart::{Chart, Trouble},

@@ -1,7 +1,7 @@
 //! What a client is to be given at its UAA. `uaac client update` replaces the whole list of authorities, so that every command
 //! has all that the client has and all that it lacks, for whichever neighbour: in any order none undoes another.
 
-use odb_platform::uaa::{ClientRights, Token};
+use odb_clients::uaa::{ClientRights, Token};
 
 use super::rights::{CREDHUB_SCOPES, CloudControllerRights, is_admin_at_a_director, missing};
 use crate::config::{DirectorCredentials, PlatformCredentials, Sections};

@@ -1,7 +1,7 @@
 //! The service instances API, where it stands in for a Cloud Controller.
 
 use odb_api_types::code::Code;
-use odb_platform::service_instances_api::{ServiceInstancesApi, ServiceInstancesApiError};
+use odb_clients::service_instances_api::{ServiceInstancesApi, ServiceInstancesApiError};
 
 use super::{
     chart::{Chart, Trouble},

@@ -44,7 +44,7 @@ mod whole;
 use std::{ffi::OsString, io, path::Path};
 
 use jiff::Timestamp;
-use odb_platform::credhub::{CredHubClient, CredentialName};
+use odb_clients::credhub::{CredHubClient, CredentialName};
 use secrecy::SecretString;
 
 use self::{

@@ -2,7 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
-use odb_platform::http::{Call, Deadline, Limits};
+use odb_clients::http::{Call, Deadline, Limits};
 use tokio::time::{Instant, timeout_at};
 
 /// After so many steps that take all their time the rest is not asked.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use odb_platform::credhub::PermittedOperation;
+use odb_clients::credhub::PermittedOperation;
 
 /// What lets a client into a CredHub; both are needed.
 pub(super) const CREDHUB_SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];

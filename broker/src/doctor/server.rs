@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use futures_util::future::join_all;
-use odb_platform::http::{Trust, Url, proxy_for};
+use odb_clients::http::{Trust, Url, proxy_for};
 use tokio::net::{TcpStream, lookup_host};
 
 use super::{

@@ -1,6 +1,6 @@
 //! The servers that are configured: where each is, and whose certificates are believed there.
 
-use odb_platform::{
+use odb_clients::{
     director::Director,
     http::{Trust, Url, address},
 };

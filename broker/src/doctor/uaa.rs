@@ -1,7 +1,7 @@
 //! A UAA: that it answers, and gives a token for what we have.
 
 use jiff::Timestamp;
-use odb_platform::{
+use odb_clients::{
     http::{StatusCode, TransportError},
     uaa::{Claims, Token, TokenError, TokenSource},
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::ids::{InstanceId, OfferingId};
-use odb_platform::uaa::{ClientId, ClientRegistration};
+use odb_clients::uaa::{ClientId, ClientRegistration};
 
 use super::{ClientFault, marks::Marks};
 use crate::config::ClientDefinition;

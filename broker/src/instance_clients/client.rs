@@ -1,7 +1,7 @@
 //! The client of one instance, as an operation has it in hand.
 
 use odb_adapter_sdk::protocol::UaaClient;
-use odb_platform::{director::ContextId, uaa::ClientRegistration};
+use odb_clients::{director::ContextId, uaa::ClientRegistration};
 use secrecy::SecretString;
 
 use odb_api_types::{ids::InstanceId, management::ChangeSort};

@@ -1,6 +1,6 @@
 //! What can go wrong with the client of an instance.
 
-use odb_platform::uaa::ClientAdministrationError;
+use odb_clients::uaa::ClientAdministrationError;
 
 use super::secret::NoRandomness;
 

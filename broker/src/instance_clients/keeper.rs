@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use odb_api_types::ids::{InstanceId, OfferingId};
-use odb_platform::{
+use odb_clients::{
     director::ContextId,
     http::Call,
     uaa::{

@@ -2,7 +2,7 @@
 //!
 //! Empty means absent: a UAA keeps what it is not sent.
 
-use odb_platform::{director::ContextId, uaa::ClientRegistration};
+use odb_clients::{director::ContextId, uaa::ClientRegistration};
 use serde_json::{Map, Value};
 
 use odb_api_types::ids::{InstanceId, OfferingId};

@@ -5,7 +5,7 @@ use odb_api_types::{
     ids::{InstanceId, OfferingId},
     management::ChangeSort,
 };
-use odb_platform::{director::ContextId, http::Call};
+use odb_clients::{director::ContextId, http::Call};
 use secrecy::SecretString;
 
 use super::{

@@ -2,7 +2,7 @@
 //! one is where it belongs, for the instance may be using it.
 
 use odb_api_types::ids::InstanceId;
-use odb_platform::{
+use odb_clients::{
     director::ContextId,
     http::Call,
     uaa::{

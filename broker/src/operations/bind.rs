@@ -5,7 +5,7 @@ use odb_api_types::{
     code::Code,
     ids::{BindingId, InstanceId, OfferingId, PlanId},
 };
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 use serde_json::Value;
 
 use super::{

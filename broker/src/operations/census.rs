@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 use tokio::time::{Instant, timeout};
 
 use super::{InstanceRecord, InstanceSource, Lifecycle, RecordStanding};

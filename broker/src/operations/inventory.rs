@@ -6,7 +6,7 @@ use futures_util::{
     StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{
         CfOperation, CfOperationKind, CfOperationState, OrganizationGuid, PlaceNames, SpaceGuid,
     },

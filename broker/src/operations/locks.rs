@@ -14,7 +14,7 @@ use std::{
 };
 
 use odb_api_types::ids::{BindingId, InstanceId};
-use odb_platform::http::Deadline;
+use odb_clients::http::Deadline;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::LockTimeout;

@@ -42,7 +42,7 @@ use odb_api_types::{
     code::Code,
     ids::{InstanceId, OfferingId, PlanId, RequestId},
 };
-use odb_platform::http::{Call, Deadline};
+use odb_clients::http::{Call, Deadline};
 use serde_json::Value;
 
 use crate::{

@@ -8,7 +8,7 @@ use odb_api_types::{
     kind::OperationKind,
     management::{OperationState, OrphanReason, Owner},
 };
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 use serde_json::{Map, json};
 
 use super::{OfferingKnowledge, Operations, Refused, RequestContext};

@@ -2,7 +2,7 @@
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use odb_api_types::code::Code;
-use odb_platform::http::{Call, Deadline};
+use odb_clients::http::{Call, Deadline};
 use tokio::time::{sleep, timeout_at};
 
 use super::{Operations, locks::BindingLock, secure_bindings::Keeping};

@@ -2,7 +2,7 @@
 
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 use serde_json::{Value, json};
 
 use super::{AcceptsIncomplete, Operations, Refused, RequestContext, provision::object};

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use odb_api_types::kind::OperationKind;
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 use tokio::sync::broadcast::{
     Receiver,
     error::{RecvError, TryRecvError},

@@ -1,7 +1,7 @@
 //! The Director's CredHub, where secure manifests are on: that it answers, knows us and lets us look.
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     credhub::{CredHub, CredHubClient, CredentialName},
     director::Director,
     http::{Call, Limits},

@@ -1,7 +1,7 @@
 //! The Cloud Controller: that it answers, knows us, is new enough and has no plan that we no longer offer.
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{CloudController, CloudControllerError, SEES_ALL, Sight},
     http::{Call, Limits, Trust},
     uaa::{ClientAdministration, Grant, Token, TokenSource},

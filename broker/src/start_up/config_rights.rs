@@ -2,7 +2,7 @@
 //! "Markers and tokens").
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     director::{
         Config, ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
     },

@@ -1,7 +1,7 @@
 //! The Director: that it answers, knows us and is new enough.
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     director::{ConnectError, Credentials, Director, DirectorError, Info},
     http::{Call, Limits},
 };

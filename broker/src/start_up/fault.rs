@@ -1,7 +1,7 @@
 //! Everything that keeps a broker from starting once its configuration is right.
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     cloud_controller::CloudControllerError,
     credhub::{ConnectCredHubError, CredHubError},
     director::{ConnectError, DirectorError},

@@ -1,7 +1,7 @@
 //! The UAA clients of service instances: that we may administer them, where they are defined.
 
 use odb_api_types::code::Code;
-use odb_platform::uaa::{ClientAdministration, ClientRights, Token};
+use odb_clients::uaa::{ClientAdministration, ClientRights, Token};
 
 use super::StartUpFault;
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::CloudController,
     http::{Call, Limits, Trust},
     service_instances_api::ServiceInstancesApi,

@@ -40,7 +40,7 @@ mod warning;
 
 use std::{ffi::OsString, sync::Arc};
 
-use odb_platform::{
+use odb_clients::{
     credhub::CredHub, director::Director, service_instances_api::ServiceInstancesApi,
 };
 

@@ -1,7 +1,7 @@
 //! Picks up what an earlier process left in progress.
 
 use odb_api_types::code::Code;
-use odb_platform::{director::DirectorError, http::Call};
+use odb_clients::{director::DirectorError, http::Call};
 
 use super::{Parts, instance_source};
 use crate::{

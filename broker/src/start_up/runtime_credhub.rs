@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odb_platform::{
+use odb_clients::{
     credhub::{ConnectCredHubError, CredHub, CredHubClient, CredHubError},
     http::{Call, Limits, TransportError, Trust},
 };

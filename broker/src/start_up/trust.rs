@@ -1,7 +1,7 @@
 //! Whose certificates are believed, neighbour by neighbour (`docs/security.md`).
 
 use odb_api_types::code::Code;
-use odb_platform::http::{Trust, TrustError};
+use odb_clients::http::{Trust, TrustError};
 
 use super::{Checked, StartUpFault};
 use crate::config::Verification;

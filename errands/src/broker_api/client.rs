@@ -2,12 +2,12 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use odb_config::errands;
-use odb_platform::http::{
+use odb_clients::http::{
     Answer, Call, HttpClient, Limits, Method, Repeat, Request, UnreadableAnswer, Url, address,
     basic_authorization, cut,
     header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
 };
+use odb_config::errands;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{BrokerApiError, BrokerApiSetUpError, error::RefusalCode};

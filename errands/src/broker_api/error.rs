@@ -1,6 +1,6 @@
 //! What can go wrong between an errand and the broker.
 
-use odb_platform::http::{
+use odb_clients::http::{
     ClientError, Method, StatusCode, TransportError, UnreadableAnswer, UnsendableCredentials,
 };
 

@@ -4,7 +4,7 @@ use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::Inventory,
 };
-use odb_platform::http::{Method, StatusCode, UnreadableAnswer};
+use odb_clients::http::{Method, StatusCode, UnreadableAnswer};
 use serde::{Deserialize, Serialize};
 
 use super::{BrokerApi, BrokerApiError};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use odb_api_types::ids::{InstanceId, PlanId};
-use odb_platform::http::{Answer, Method, StatusCode, UnreadableAnswer, cut};
+use odb_clients::http::{Answer, Method, StatusCode, UnreadableAnswer, cut};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{OperationStatus, OrphanDeployment},
 };
-use odb_platform::http::{Method, StatusCode};
+use odb_clients::http::{Method, StatusCode};
 use serde::Deserialize;
 
 use super::{BrokerApi, BrokerApiError, OperationData};

@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use odb_clients::cloud_controller::CloudController;
 use odb_config::errands::Deletion;
-use odb_platform::cloud_controller::CloudController;
 use tokio_util::sync::CancellationToken;
 
 use super::{

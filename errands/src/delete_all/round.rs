@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Instant};
 
 use futures_util::{StreamExt, stream};
-use odb_platform::cloud_controller::InstanceGuid;
+use odb_clients::cloud_controller::InstanceGuid;
 use odb_redaction::Chain;
 use tokio_util::sync::CancellationToken;
 

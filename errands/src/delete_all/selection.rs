@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use futures_util::TryStreamExt;
 use odb_api_types::ids::{InstanceId, InvalidId, OfferingId};
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{
         CfInstance, CfOperationKind, CfOperationState, CloudController, InstanceGuid,
         InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid,

@@ -4,11 +4,11 @@ use std::{ffi::OsString, path::Path, time::Duration};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use odb_config::errands;
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{BrokerGuid, CfBroker, CloudController, CloudControllerError, OfferedPlan},
     http::Call,
 };
+use odb_config::errands;
 
 use crate::{
     ExitStatus, Surroundings, Talk, cloud_controller,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use odb_api_types::management::DirectorAbilities;
+use odb_clients::http::{Call, HttpClient, Limits, Request, Trust, address};
 use odb_config::errands::DirectorAddress;
-use odb_platform::http::{Call, HttpClient, Limits, Request, Trust, address};
 use serde::Deserialize;
 
 use crate::broker_api::BrokerApi;

@@ -10,7 +10,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{ChangeKind, ChangeSort, Changes, DeploymentPresence, DryRun, PlannedChange},
 };
-use odb_platform::http::StatusCode;
+use odb_clients::http::StatusCode;
 use odb_redaction::Chain;
 use serde_json::{Value, json};
 

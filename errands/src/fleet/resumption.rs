@@ -9,7 +9,7 @@ use odb_api_types::{
         BeginRun, EndRun, InventoryEntry, LatestRun, OperationState, Run, RunKind, RunOutcome,
     },
 };
-use odb_platform::http::StatusCode;
+use odb_clients::http::StatusCode;
 use odb_redaction::Chain;
 
 use crate::{

@@ -11,11 +11,11 @@ use odb_api_types::{
     ids::InstanceId,
     management::{PlatformOperationState, RunOutcome},
 };
-use odb_config::{errands::Fleet as FleetFile, errands::RunSettings};
-use odb_platform::{
+use odb_clients::{
     cloud_controller::CloudController,
     http::{Call, Deadline},
 };
+use odb_config::{errands::Fleet as FleetFile, errands::RunSettings};
 use odb_redaction::Chain;
 use tokio::time::sleep;
 

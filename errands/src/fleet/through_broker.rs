@@ -6,7 +6,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{InventoryOperation, OperationState as RememberedState, OperationStatus},
 };
-use odb_platform::http::StatusCode;
+use odb_clients::http::StatusCode;
 use odb_redaction::Chain;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{
         CfOperationKind, CfOperationState, CfVersionedInstance, CloudController,
         CloudControllerError, InstanceGuid, PlanGuid, Upgrading,

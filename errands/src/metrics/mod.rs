@@ -4,8 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, ensure};
 use clap::{ArgAction, Args};
+use odb_clients::http::TransportError;
 use odb_config::{Address, Verification, errands, errands::BrokerOnly};
-use odb_platform::http::TransportError;
 use odb_redaction::Chain;
 use secrecy::SecretString;
 

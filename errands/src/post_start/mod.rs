@@ -4,11 +4,11 @@ use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use odb_config::{Broker, Config, LoadError};
-use odb_platform::http::{
+use odb_clients::http::{
     Call, Deadline, HttpClient, Limits, Request, StatusCode, Trust, Url, basic_authorization,
     header::{AUTHORIZATION, HeaderName, HeaderValue},
 };
+use odb_config::{Broker, Config, LoadError};
 use odb_redaction::Chain;
 use secrecy::SecretString;
 use tokio::time::sleep;

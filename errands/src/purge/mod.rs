@@ -5,11 +5,11 @@ use std::{path::PathBuf, sync::Mutex, time::Duration};
 
 use anyhow::Context;
 use clap::Args;
-use odb_config::errands::Deletion;
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{CloudController, PlanVisibility, WantedVisibility},
     http::Call,
 };
+use odb_config::errands::Deletion;
 
 use crate::{
     ExitStatus, Surroundings, Talk, cloud_controller,

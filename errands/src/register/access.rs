@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use odb_api_types::ids::OfferingId;
-use odb_config::{errands::PlanAccess, errands::RegisteredPlan};
-use odb_platform::cloud_controller::{
+use odb_clients::cloud_controller::{
     CfBroker, CloudController, CloudControllerError, OfferedPlan, OrganizationGuid, PlanVisibility,
     WantedVisibility,
 };
+use odb_config::{errands::PlanAccess, errands::RegisteredPlan};
 
 use super::{RegisterError, question};
 use crate::Talk;

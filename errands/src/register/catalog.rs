@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use odb_config::errands;
-use odb_platform::http::{
+use odb_clients::http::{
     Call, Deadline, HttpClient, Limits, Method, Repeat, Request, StatusCode, TransportError, Url,
     address, basic_authorization,
     header::{AUTHORIZATION, HeaderName, HeaderValue},
 };
+use odb_config::errands;
 use serde::Deserialize;
 use tokio::time::sleep;
 

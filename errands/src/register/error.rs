@@ -1,7 +1,7 @@
 //! Why a broker is not registered, or not all access settled.
 
 use odb_api_types::ids::OfferingId;
-use odb_platform::cloud_controller::{CloudControllerError, PlanGuid};
+use odb_clients::cloud_controller::{CloudControllerError, PlanGuid};
 
 /// What went wrong, in the words of the Go errand (`spec/contracts/errands.md` §2) where it has any.
 #[derive(Debug, thiserror::Error)]

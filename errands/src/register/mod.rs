@@ -17,11 +17,11 @@ use std::{ffi::OsString, path::Path, time::Duration};
 
 use anyhow::Context;
 use clap::Args;
-use odb_config::errands;
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{BrokerRegistration, CloudController},
     http::Call,
 };
+use odb_config::errands;
 
 use crate::{
     ExitStatus, Surroundings, Talk, cloud_controller,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{BrokerRegistration, CfBroker, CloudController, CloudControllerError},
     http::Call,
 };

@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use odb_platform::director::{AuditRecord, DirectorError, TaskFilter, TaskId};
+use odb_clients::director::{AuditRecord, DirectorError, TaskFilter, TaskId};
 
 use super::{Driver, End, obstacle::Obstacle};
 use crate::{

@@ -1,7 +1,7 @@
 //! An operation that an operator has cancelled: what runs of it is ended, and nothing more of it is begun. What has come to
 //! its end before anybody noticed stays, so that an operation of which nothing was left to do has succeeded.
 
-use odb_platform::{
+use odb_clients::{
     director::{Cancellation, DirectorError, TaskId, TaskState},
     http::StatusCode,
 };

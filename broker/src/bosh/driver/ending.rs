@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use odb_api_types::{code::Code, kind::OperationKind};
-use odb_platform::{
+use odb_clients::{
     director::{ConfigType, Deployment, DirectorError},
     http::Call,
 };

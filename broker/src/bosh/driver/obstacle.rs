@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use odb_platform::director::{DirectorError, Event, TaskId};
+use odb_clients::director::{DirectorError, Event, TaskId};
 
 use super::Driver;
 use crate::{

@@ -5,7 +5,7 @@
 //! A task that is found at work is the last thing that the other operation's driver has sent. Where all have ended, or
 //! there is none, one more may be on its way: it is looked for until there is no doubt any more.
 
-use odb_platform::director::{Deployment, DirectorError};
+use odb_clients::director::{Deployment, DirectorError};
 use tokio::time::sleep;
 
 use super::{Driver, obstacle::Obstacle};

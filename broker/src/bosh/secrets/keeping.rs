@@ -1,7 +1,7 @@
 //! Writing, putting back, pruning, removing.
 
 use odb_api_types::{code::Code, ids::InstanceId};
-use odb_platform::{
+use odb_clients::{
     credhub::{CredHub, CredHubError, CredentialId, CredentialName, Removed},
     director::{Config, Director},
     http::{Call, StatusCode},

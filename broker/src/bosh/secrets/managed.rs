@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use odb_adapter_sdk::{protocol::ManifestText, secrets::Reference};
 use odb_api_types::ids::InstanceId;
-use odb_platform::{
+use odb_clients::{
     credhub::{CredentialId, CredentialName, CredentialValue, InvalidCredentialName, SecretJson},
     http::Call,
 };

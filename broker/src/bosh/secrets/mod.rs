@@ -20,7 +20,7 @@ use odb_api_types::{
     code::Code,
     ids::{InstanceId, OfferingId},
 };
-use odb_platform::{
+use odb_clients::{
     credhub::{CredHub, CredentialName, InvalidCredentialName},
     director::DeploymentName,
     http::Call,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use odb_adapter_sdk::secrets::Reference;
-use odb_platform::director::DeploymentName;
+use odb_clients::director::DeploymentName;
 
 /// Whether a variable of the Director is what a relative reference means: it is in the deployment's own folder,
 /// `/DIRECTOR/DEPLOYMENT`, and not merely of the same name somewhere else.

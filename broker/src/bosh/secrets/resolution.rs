@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 use odb_adapter_sdk::{protocol::Secrets, secrets::Reference};
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     credhub::{CredHub, CredHubError, Credential, CredentialId, CredentialName, CredentialValue},
     director::{DeploymentName, Director, DirectorError, Variable},
     http::Call,

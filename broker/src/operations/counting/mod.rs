@@ -12,7 +12,7 @@ use std::{
 };
 
 use odb_api_types::ids::{InstanceId, PlanId};
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 use tokio::time::Instant;
 
 use super::{InstanceSource, Refused, RequestContext, SourceError};

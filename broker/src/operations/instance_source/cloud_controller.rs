@@ -9,7 +9,7 @@ use std::{
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_api_types::ids::{InstanceId, PlanId};
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{
         CloudController, CloudControllerError, InstanceQuery, OrganizationGuid, PlaceNames,
         PlanGuid, Sight,

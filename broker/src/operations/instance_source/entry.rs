@@ -1,6 +1,6 @@
 //! A service instance as its source knows it.
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{
         CfInstance, CfOperation, CfOperationKind, CfOperationState, OrganizationGuid, SpaceGuid,
     },

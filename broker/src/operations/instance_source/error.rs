@@ -1,7 +1,7 @@
 //! Why a source did not tell.
 
 use odb_api_types::code::Code;
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{CloudControllerError, SEES_ALL},
     service_instances_api::ServiceInstancesApiError,
 };

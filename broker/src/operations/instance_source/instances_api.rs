@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_api_types::ids::{InstanceId, PlanId};
-use odb_platform::{
+use odb_clients::{
     http::Call,
     service_instances_api::{ServiceInstancesApi, ServiceInstancesApiError},
 };

@@ -25,7 +25,7 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 use odb_api_types::ids::{InstanceId, PlanId};
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{OrganizationGuid, PlaceNames},
     http::Call,
     service_instances_api::ServiceInstancesApi,

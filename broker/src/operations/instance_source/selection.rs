@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use odb_platform::cloud_controller::{OrganizationGuid, PlaceNames, SpaceGuid};
+use odb_clients::cloud_controller::{OrganizationGuid, PlaceNames, SpaceGuid};
 
 use odb_api_types::ids::PlanId;
 

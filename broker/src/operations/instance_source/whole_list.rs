@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use odb_api_types::ids::InstanceId;
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 
 use super::{InstanceSource, SourceError, instances_api};
 

@@ -1,7 +1,7 @@
 //! The way of one bind's credentials into the runtime CredHub, and back out when the bind fails.
 
 use odb_adapter_sdk::protocol::Binding;
-use odb_platform::http::Call;
+use odb_clients::http::Call;
 use serde_json::{Map, Value, json};
 
 use super::{

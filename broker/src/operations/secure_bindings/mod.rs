@@ -22,7 +22,7 @@ use odb_api_types::{
     code::Code,
     ids::{InstanceId, OfferingId},
 };
-use odb_platform::{
+use odb_clients::{
     credhub::{
         CredHub, CredHubError, CredentialName, CredentialValue, PermittedOperation, Removed,
         SecretJson,

@@ -1,7 +1,7 @@
 //! Under which names the runtime CredHub keeps what belongs to a binding.
 
 use odb_api_types::ids::{BindingId, InstanceId, OfferingId};
-use odb_platform::credhub::CredentialName;
+use odb_clients::credhub::CredentialName;
 
 use crate::credhub_names::{capitals, is_exactly_below};
 

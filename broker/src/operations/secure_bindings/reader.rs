@@ -1,6 +1,6 @@
 //! Who may read stored credentials.
 
-use odb_platform::credhub::Actor;
+use odb_clients::credhub::Actor;
 use serde::{Deserialize, Serialize};
 
 use crate::operations::BindResource;

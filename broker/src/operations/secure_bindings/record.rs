@@ -1,7 +1,7 @@
 //! What is remembered of a binding beside its credentials: what its request was, and what was answered.
 
 use odb_adapter_sdk::protocol::Binding;
-use odb_platform::credhub::{CredentialValue, SecretJson};
+use odb_clients::credhub::{CredentialValue, SecretJson};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, value::to_raw_value};

@@ -1,6 +1,6 @@
 //! What is asked of Director, UAA, Cloud Controller and the others.
 
-use odb_platform::http::{Attempt, AttemptOutcome, Neighbour, Observer};
+use odb_clients::http::{Attempt, AttemptOutcome, Neighbour, Observer};
 use prometheus::{HistogramVec, IntCounterVec};
 
 use super::{ANSWERS, Maker};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use odb_platform::cloud_controller::{
+use odb_clients::cloud_controller::{
     BindingGuid, CfBinding, CfBindingKind, CloudControllerError, Deletion, JobGuid, JobState,
 };
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use odb_platform::cloud_controller::{CfOperationKind, CloudControllerError};
+use odb_clients::cloud_controller::{CfOperationKind, CloudControllerError};
 use odb_redaction::Chain;
 
 use super::rules::word;

@@ -1,6 +1,6 @@
 //! A deletion is followed to its end.
 
-use odb_platform::cloud_controller::{Deletion, JobGuid, JobState};
+use odb_clients::cloud_controller::{Deletion, JobGuid, JobState};
 
 use super::{
     Ending, Fault, Progress, Task,

@@ -17,7 +17,7 @@ mod rules;
 
 use std::{fmt::Display, sync::Mutex, time::Duration};
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{
         CfOperationKind, CfStanding, CloudController, CloudControllerError, Deletion, InstanceGuid,
     },

@@ -2,7 +2,7 @@
 
 use std::{sync::PoisonError, time::Duration};
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{CloudController, CloudControllerError},
     http::Call,
 };

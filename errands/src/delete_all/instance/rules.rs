@@ -1,6 +1,6 @@
 //! What an answer of the Cloud Controller means for the deletion of an instance.
 
-use odb_platform::cloud_controller::{
+use odb_clients::cloud_controller::{
     CfFault, CfOperation, CfOperationKind, CfOperationState, CfStanding, CloudControllerError,
 };
 
@@ -146,7 +146,7 @@ fn told(faults: &[CfFault]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use odb_platform::http::{Method, StatusCode};
+    use odb_clients::http::{Method, StatusCode};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odb_platform::{
+use odb_clients::{
     director::{
         ContextId, DeploymentName, Director, ErrandName, Force, InstanceSelector, SubmitError,
         TaskId,

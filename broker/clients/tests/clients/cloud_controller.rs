@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{ApiVersion, CloudController, CloudControllerError, InstanceGuid, PlanGuid},
     http::{StatusCode, Trust},
     uaa::{Grant, TokenSource},

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use odb_platform::{
+use odb_clients::{
     http::{Call, StatusCode},
     uaa::{
         ClientAdministration, ClientAdministrationError, ClientId, ClientRegistration,

@@ -1,6 +1,6 @@
 //! Having service instances deleted, by both versions of the API.
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{
         CfBinding, CfBindingKind, CfOperationKind, CfOperationState, Deletion, InstanceGuid,
     },

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::CloudController,
     director::{Config, ConnectError, Director, DirectorError, Force, TaskFilter, TaskId},
     http::{Call, Deadline, Limits, TransportError, Trust, TrustError},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odb_platform::{
+use odb_clients::{
     director::{ConnectError, Credentials, DeploymentName, Director, DirectorError, TaskFilter},
     http::Call,
     uaa::{Grant, TokenError, TokenSource},

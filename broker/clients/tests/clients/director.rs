@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use odb_platform::director::{
+use odb_clients::director::{
     Authentication, Cancellation, Config, ConfigId, ConfigName, ConfigType, Deleted, Deployment,
     DeploymentName, DirectorError, Event, Expected, PutConfigError, StepState, TaskFilter, TaskId,
     TaskState,

@@ -1,6 +1,6 @@
 //! Reading from the Cloud Controller of an old foundation, by version 2 of its API.
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{ApiVersion, CloudController, CloudControllerError, InstanceGuid, PlanGuid},
     http::StatusCode,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use odb_platform::director::{
+use odb_clients::director::{
     AddressFilter, DeletedLink, DirectorError, InstanceHealth, LinkId, LinkProviderId,
 };
 

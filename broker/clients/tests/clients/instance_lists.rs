@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::TryStreamExt;
-use odb_platform::cloud_controller::{
+use odb_clients::cloud_controller::{
     CfInstance, CfOperation, CfOperationKind, CfOperationState, CloudController,
     CloudControllerError, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid,
 };

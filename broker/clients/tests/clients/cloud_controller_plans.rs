@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
-use odb_platform::cloud_controller::{
+use odb_clients::cloud_controller::{
     OfferedPlan, OrganizationGuid, PlanGuid, PlanVisibility, WantedVisibility,
 };
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! CredHub: credentials, permissions, versions and tokens.
 
-use odb_platform::{
+use odb_clients::{
     credhub::{
         Actor, ConnectCredHubError, CredHub, CredHubClient, CredHubError, CredentialName,
         CredentialValue, Granted, PermittedOperation, Removed, SecretJson,

@@ -2,9 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use odb_platform::cloud_controller::{
-    Accepted, BrokerRegistration, CfBroker, CloudControllerError,
-};
+use odb_clients::cloud_controller::{Accepted, BrokerRegistration, CfBroker, CloudControllerError};
 use serde_json::{Value, json};
 
 use crate::{

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{Accepted, CloudControllerError, JobState},
     http::Call,
 };

@@ -1,6 +1,6 @@
 //! Reading from the service instances API.
 
-use odb_platform::{
+use odb_clients::{
     http::Trust,
     service_instances_api::{ListedInstance, ServiceInstancesApi, ServiceInstancesApiError},
 };

@@ -1,6 +1,6 @@
 //! Upgrading instances through the Cloud Controller, by both versions of its API.
 
-use odb_platform::{
+use odb_clients::{
     cloud_controller::{CfOperationState, CloudController, InstanceGuid, PlanGuid, Upgrading},
     http::StatusCode,
 };

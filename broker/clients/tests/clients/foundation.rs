@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use odb_platform::{
+use odb_clients::{
     director::{Credentials, Director},
     http::{Call, Limits, Trust},
 };
