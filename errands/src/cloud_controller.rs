@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use odb_clients::{
     cloud_controller::CloudController,
-    http::{ClientError, Departure, Limits, Neighbour, Observer, TokenEvent, observe_calls},
+    http::{ClientError, Departure, Limits, Observer, Service, TokenEvent, observe_calls},
     uaa::{Grant, TokenSource},
 };
 use odb_config::{PlatformCredentials, errands::CloudFoundryAccess};
@@ -79,7 +79,7 @@ struct RequestLog(Talk);
 
 impl Observer for RequestLog {
     fn depart(&self, departure: &Departure<'_>) {
-        if departure.neighbour == Neighbour::CloudController {
+        if departure.service == Service::CloudController {
             let Departure { method, url, .. } = departure;
             self.0.say(format_args!("{method} {url}"));
         }

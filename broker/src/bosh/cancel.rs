@@ -8,10 +8,7 @@ use odb_api_types::{
     ids::{InstanceId, RequestId},
     management::{StageName, StageState, StageStatus},
 };
-use odb_clients::{
-    director::{DirectorError, TaskId},
-    http::Call,
-};
+use odb_clients::{FailureKind, ServiceError, director::TaskId, http::Call};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -162,7 +159,12 @@ impl Instances {
             .await;
         let stored = match written {
             Ok(written) => written.map(|written| written.id),
-            Err(WriteMarkerError::Director(error @ DirectorError::NotAllowed { .. })) => {
+            Err(WriteMarkerError::Director(
+                error @ ServiceError {
+                    kind: FailureKind::NotAllowed { .. },
+                    ..
+                },
+            )) => {
                 tracing::warn!(
                     code = %Code::Director,
                     error = %Chain(&error),

@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use odb_adapter_sdk::yaml;
 use odb_clients::{
-    director::{
-        Config, ConfigId, ConfigType, DeploymentName, Director, DirectorError, Expected,
-        PutConfigError,
-    },
+    ServiceError,
+    director::{Config, ConfigId, ConfigType, DeploymentName, Director, Expected, PutConfigError},
     http::Call,
 };
 use serde_json::Value;
@@ -48,7 +46,7 @@ impl CurrentConfigs {
         call: &Call,
         deployment: &DeploymentName,
         configs: BoshConfigs,
-    ) -> Result<Option<Self>, DirectorError> {
+    ) -> Result<Option<Self>, ServiceError> {
         match configs {
             BoshConfigs::Enabled => {
                 let named = director.configs_named(call, &config_name(deployment)).await;
@@ -142,7 +140,7 @@ pub(super) async fn delete_obsolete(
     deployment: &DeploymentName,
     kind: &ConfigType,
     version: &ConfigId,
-) -> Result<(), DirectorError> {
+) -> Result<(), ServiceError> {
     let name = config_name(deployment);
     let latest = director.config_latest(call, kind, &name).await?;
     if latest.is_some_and(|latest| latest.id == *version) {
@@ -158,7 +156,7 @@ pub(super) async fn restore(
     call: &Call,
     deployment: &DeploymentName,
     replaced: &ReplacedConfigs,
-) -> Result<(), DirectorError> {
+) -> Result<(), ServiceError> {
     let name = config_name(deployment);
     for (kind, former) in replaced {
         // What is of no such form was not written.

@@ -12,7 +12,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use odb_clients::{
-    director::{DirectorError, SubmitError, TaskId, TaskState},
+    ServiceError,
+    director::{SubmitError, TaskId, TaskState},
     http::{Call, StatusCode},
 };
 use tokio::{
@@ -362,7 +363,7 @@ impl Driver {
     }
 
     /// Tails a task until it ends.
-    async fn follow(&mut self, task: TaskId, stage: usize) -> Result<(), DirectorError> {
+    async fn follow(&mut self, task: TaskId, stage: usize) -> Result<(), ServiceError> {
         self.latest = LatestStep::default();
         // The log is read from its beginning.
         self.steps.remove(&task);

@@ -2,9 +2,8 @@
 
 use odb_api_types::ids::PlanId;
 use odb_clients::{
-    InvalidText,
-    credhub::CredHubError,
-    director::{DirectorError, PutConfigError, SubmitError},
+    InvalidText, ServiceError,
+    director::{PutConfigError, SubmitError},
 };
 
 use super::{
@@ -48,7 +47,7 @@ pub enum Fault {
         doing: &'static str,
         /// What the Director said, or that it said nothing.
         #[source]
-        source: DirectorError,
+        source: ServiceError,
     },
     /// The adapter's secrets cannot be kept.
     #[error(transparent)]
@@ -60,7 +59,7 @@ pub enum Fault {
         doing: &'static str,
         /// What CredHub said, or that it said nothing.
         #[source]
-        source: CredHubError,
+        source: ServiceError,
     },
     /// The secrets of the instance are not known.
     #[error("could not find out what the deployed manifest refers to")]
@@ -120,42 +119,40 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub(super) fn director(doing: &'static str) -> impl FnOnce(DirectorError) -> Self {
+    pub(super) fn director(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
         move |source| Self::Director { doing, source }
     }
 
-    pub(super) fn credhub(doing: &'static str) -> impl FnOnce(CredHubError) -> Self {
+    pub(super) fn credhub(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
         move |source| Self::CredHub { doing, source }
     }
 
     /// A secret or a config of the instance was sent, and may be there or arrive late.
     pub(super) fn may_have_written(&self) -> bool {
         match self {
-            Self::CredHub { source, .. } => !source.has_changed_nothing(),
-            Self::WriteConfig {
+            Self::CredHub { source, .. }
+            | Self::WriteConfig {
                 source: PutConfigError::Director { source },
-            } => !source.has_changed_nothing(),
+            } => source.may_have_taken_effect(),
             _ => false,
         }
     }
 
     /// The time of the request was used up, wherever that was noticed, and nothing was handed over.
     pub fn is_out_of_time(&self) -> bool {
-        let director = |error: &DirectorError| matches!(error, DirectorError::OutOfTime { .. });
-        let credhub = |error: &CredHubError| matches!(error, CredHubError::OutOfTime { .. });
         match self {
             Self::OutOfTime => true,
-            Self::CredHub { source, .. } => credhub(source),
-            Self::Resolve(ResolveFault::CredHub { source, .. }) => credhub(source),
+            Self::Resolve(ResolveFault::CredHub { source, .. }) => source.is_timeout(),
             Self::Client(fault) => fault.is_out_of_time(),
             Self::Director { source, .. }
+            | Self::CredHub { source, .. }
             | Self::Resolve(ResolveFault::Variables(source))
             | Self::WriteConfig {
                 source: PutConfigError::Director { source },
             }
             | Self::Submit(SubmitError::NotSent { source })
             | Self::Marker(WriteMarkerError::Director(source))
-            | Self::ReadMarker(ReadMarkerError::Director(source)) => director(source),
+            | Self::ReadMarker(ReadMarkerError::Director(source)) => source.is_timeout(),
             Self::Adapter(_)
             | Self::Manifest(_)
             | Self::ConfigsDisabled

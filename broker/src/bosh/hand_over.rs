@@ -1,7 +1,8 @@
 //! The moment at which a prepared operation becomes the Director's: marker, secrets, configs, submission, driver.
 
 use odb_clients::{
-    director::{ConfigId, DirectorError, SubmitError, TaskId},
+    FailureKind, ServiceError,
+    director::{ConfigId, SubmitError, TaskId},
     http::{Call, Deadline},
 };
 
@@ -152,7 +153,12 @@ impl Instances {
                 .await;
             match written {
                 Ok(stored) => return Ok(stored.map(|stored| stored.id)),
-                Err(WriteMarkerError::Director(error @ DirectorError::NotAllowed { .. })) => {
+                Err(WriteMarkerError::Director(
+                    error @ ServiceError {
+                        kind: FailureKind::NotAllowed { .. },
+                        ..
+                    },
+                )) => {
                     tracing::warn!(
                         code = %Code::Director,
                         error = %Chain(&error),
@@ -249,7 +255,7 @@ impl Instances {
         &self,
         call: &Call,
         operation: &Operation,
-    ) -> Result<(), DirectorError> {
+    ) -> Result<(), ServiceError> {
         let (name, replaced) = (operation.deployment(), &operation.record.replaced_configs);
         configs::restore(&self.neighbours.director, call, &name, replaced).await
     }

@@ -4,10 +4,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{DirectorAbilities, Health, InstanceHealth, ProcessHealth},
 };
-use odb_clients::{
-    director::{DirectorError, InstanceState},
-    http::Call,
-};
+use odb_clients::{FailureKind, ServiceError, director::InstanceState, http::Call};
 
 use super::{Fault, Instances, deployment};
 
@@ -30,7 +27,10 @@ impl Instances {
         let director = &self.neighbours.director;
         let states = match director.instance_states(call, &deployment(instance)).await {
             Ok(states) => states.ok_or(Fault::NotFound)?,
-            Err(DirectorError::NotAllowed { .. }) => return Err(Fault::Foreign),
+            Err(ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            }) => return Err(Fault::Foreign),
             Err(error) => {
                 return Err(Fault::director("ask the agents of the VMs how they are")(
                     error,

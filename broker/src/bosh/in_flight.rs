@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use odb_clients::{director::DirectorError, http::Call};
+use odb_clients::{FailureKind, ServiceError, http::Call};
 
 use super::{
     Fault, Instances, Marker, OperationKind, ReadMarkerError, Started, StoredMarker,
@@ -80,7 +80,10 @@ impl Instances {
             Ok(stored) => stored,
             // What cannot be read is not picked up either.
             Err(
-                ReadMarkerError::Director(DirectorError::NotAllowed { .. })
+                ReadMarkerError::Director(ServiceError {
+                    kind: FailureKind::NotAllowed { .. },
+                    ..
+                })
                 | ReadMarkerError::NotUnderstood { .. },
             ) => None,
             Err(error) => return Err(error.into()),

@@ -3,11 +3,7 @@
 
 use std::{error::Error, future::Future, time::Duration};
 
-use odb_clients::{
-    credhub::CredHubError,
-    director::DirectorError,
-    http::{Call, StatusCode, TransportError},
-};
+use odb_clients::{ServiceError, http::Call};
 use tokio::{sync::watch, time::Instant};
 
 use super::operation::Snapshot;
@@ -21,9 +17,9 @@ const PATIENT: u32 = 4;
 const REMINDED: u32 = 128;
 
 /// An error that may go away by itself.
-pub(super) trait Passing: Error + Sized + 'static {
-    /// The trouble is of a kind that passes: the neighbour is down, overloaded, or its secrets are being changed.
-    fn passes(&self) -> bool;
+pub(super) trait Transient: Error + Sized + 'static {
+    /// The same may well succeed later: the service is down, overloaded, or its secrets are being changed.
+    fn is_transient(&self) -> bool;
 }
 
 /// Asks on behalf of one operation until there is an answer.
@@ -62,7 +58,7 @@ impl Inquirer {
     /// Asks until there is an answer, or a refusal that will not go away by itself.
     pub(super) async fn insist<T, E, F, Answer>(&self, what: &str, ask: F) -> Result<T, E>
     where
-        E: Passing,
+        E: Transient,
         F: Fn(Call) -> Answer,
         Answer: Future<Output = Result<T, E>>,
     {
@@ -78,7 +74,7 @@ impl Inquirer {
         ask: F,
     ) -> Result<(T, u32), E>
     where
-        E: Passing,
+        E: Transient,
         F: Fn(Call) -> Answer,
         Answer: Future<Output = Result<T, E>>,
     {
@@ -86,7 +82,7 @@ impl Inquirer {
         let mut unanswered = 0_u32;
         loop {
             let error = match Box::pin(ask(self.call())).await {
-                Err(error) if error.passes() => error,
+                Err(error) if error.is_transient() => error,
                 answered => {
                     self.note(0);
                     return answered.map(|answer| (answer, unanswered));
@@ -136,57 +132,34 @@ fn is_alarming(attempt: u32) -> bool {
     attempt >= PATIENT && (attempt.is_power_of_two() || attempt.is_multiple_of(REMINDED))
 }
 
-impl Passing for DirectorError {
-    fn passes(&self) -> bool {
-        match self {
-            // An answer that is too long is just as long the next time.
-            Self::NoAnswer { source, .. } => !matches!(source, TransportError::TooLong { .. }),
-            Self::OutOfTime { .. } | Self::NoToken { .. } | Self::Unauthenticated { .. } => true,
-            Self::Refused { status, .. } => passes_with(*status),
-            Self::NotUnderstood { .. } | Self::NotAllowed { .. } => false,
-        }
+impl Transient for ServiceError {
+    fn is_transient(&self) -> bool {
+        ServiceError::is_transient(self)
     }
 }
 
-impl Passing for ClientFault {
-    fn passes(&self) -> bool {
-        self.is_transient()
+impl Transient for ClientFault {
+    fn is_transient(&self) -> bool {
+        ClientFault::is_transient(self)
     }
-}
-
-impl Passing for CredHubError {
-    fn passes(&self) -> bool {
-        match self {
-            Self::NoAnswer { source, .. } => !matches!(source, TransportError::TooLong { .. }),
-            Self::OutOfTime { .. } | Self::NoToken { .. } => true,
-            Self::Refused { status, .. } => {
-                *status == StatusCode::UNAUTHORIZED || passes_with(*status)
-            }
-            Self::NotUnderstood { .. } => false,
-        }
-    }
-}
-
-fn passes_with(status: StatusCode) -> bool {
-    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use odb_clients::http::Method;
+    use odb_clients::{
+        FailureKind, Service,
+        http::{Method, TransportError},
+    };
 
     use super::*;
     use crate::bosh::{driver::first_snapshot, marker, operation::Operation};
     use odb_api_types::{ids::InstanceId, kind::OperationKind};
 
-    fn no_answer(source: TransportError) -> DirectorError {
-        DirectorError::NoAnswer {
-            method: Method::GET,
-            path: "/tasks/1/output".to_owned(),
-            source,
-        }
+    fn no_answer(source: TransportError) -> ServiceError {
+        let kind = FailureKind::NoAnswer { source };
+        ServiceError::new(Service::Director, Method::GET, "/tasks/1/output", kind)
     }
 
     #[test]
@@ -213,13 +186,13 @@ mod tests {
             })
             .await;
 
-        assert!(answer.unwrap_err().passes());
+        assert!(answer.unwrap_err().is_transient());
         assert_eq!(asked.into_inner(), 1);
     }
 
     #[test]
     fn an_answer_that_is_too_long_is_not_waited_for() {
-        assert!(!no_answer(TransportError::TooLong { limit: 1000 }).passes());
-        assert!(no_answer(TransportError::TooSlow { limit_ms: 1000 }).passes());
+        assert!(!no_answer(TransportError::TooLong { limit: 1000 }).is_transient());
+        assert!(no_answer(TransportError::TooSlow { limit_ms: 1000 }).is_transient());
     }
 }

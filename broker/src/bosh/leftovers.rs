@@ -5,31 +5,27 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 use odb_api_types::{code::Code, ids::InstanceId};
-use odb_clients::{credhub::CredHubError, director::DirectorError, http::Call};
+use odb_clients::{FailureKind, ServiceError, http::Call};
 
-use super::{Neighbours, config_name, deployment, insistence::Passing, marker::ClientRole};
+use super::{Neighbours, config_name, deployment, insistence::Transient, marker::ClientRole};
 use crate::{config::BoshConfigs, instance_clients::ClientFault, telemetry::Chain};
 
 /// Why something is still there.
 #[derive(Debug, thiserror::Error)]
 pub enum LeftoversFault {
-    /// The Director did not remove it, or did not say so.
+    /// The Director or a CredHub did not remove it, or did not say so.
     #[error(transparent)]
-    Director(#[from] DirectorError),
-    /// A CredHub did not remove it, or did not say so.
-    #[error(transparent)]
-    CredHub(#[from] CredHubError),
+    Service(#[from] ServiceError),
     /// The instance's UAA client was not removed, or nobody said so.
     #[error(transparent)]
     Client(#[from] ClientFault),
 }
 
-impl Passing for LeftoversFault {
-    fn passes(&self) -> bool {
+impl Transient for LeftoversFault {
+    fn is_transient(&self) -> bool {
         match self {
-            Self::Director(error) => error.passes(),
-            Self::CredHub(error) => error.passes(),
-            Self::Client(fault) => fault.passes(),
+            Self::Service(error) => error.is_transient(),
+            Self::Client(fault) => fault.is_transient(),
         }
     }
 }
@@ -41,7 +37,7 @@ pub trait KeptBindings: fmt::Debug + Send + Sync {
         &'a self,
         call: &'a Call,
         instance: &'a InstanceId,
-    ) -> BoxFuture<'a, Result<(), CredHubError>>;
+    ) -> BoxFuture<'a, Result<(), ServiceError>>;
 }
 
 /// Removes everything that an instance leaves behind. Safe to repeat.
@@ -119,7 +115,7 @@ async fn delete_configs(
     neighbours: &Neighbours,
     call: &Call,
     instance: &InstanceId,
-) -> Result<(), DirectorError> {
+) -> Result<(), ServiceError> {
     let (director, name) = (&neighbours.director, config_name(&deployment(instance)));
     for config in director.configs_named(call, &name).await? {
         director.delete_config(call, &config.kind, &name).await?;
@@ -128,9 +124,14 @@ async fn delete_configs(
 }
 
 /// A client that may not touch configs was warned when the operation began; the instance is gone all the same.
-fn tolerate_missing_rights(removed: Result<(), DirectorError>) -> Result<(), DirectorError> {
+fn tolerate_missing_rights(removed: Result<(), ServiceError>) -> Result<(), ServiceError> {
     match removed {
-        Err(error @ DirectorError::NotAllowed { .. }) => {
+        Err(
+            error @ ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            },
+        ) => {
             tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "something is left behind that may not be deleted");
             Ok(())
         }

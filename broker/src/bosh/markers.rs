@@ -5,9 +5,10 @@ use odb_api_types::{
     management::Owner,
 };
 use odb_clients::{
+    ServiceError,
     director::{
-        AuditFilter, AuditRecord, Config, ConfigId, ConfigName, ConfigType, Director,
-        DirectorError, Expected, PutConfigError,
+        AuditFilter, AuditRecord, Config, ConfigId, ConfigName, ConfigType, Director, Expected,
+        PutConfigError,
     },
     http::Call,
 };
@@ -45,7 +46,7 @@ pub enum Mark {
 pub enum ReadMarkerError {
     /// The Director did not tell.
     #[error("could not read the marker of the instance")]
-    Director(#[source] DirectorError),
+    Director(#[source] ServiceError),
     /// It was written by a newer broker, or by hand.
     #[error(
         "the BOSH config `{name}` of type `{CONFIG_TYPE}` is none that this broker understands; see what it is, then delete it"
@@ -64,7 +65,7 @@ pub enum WriteMarkerError {
     Overtaken,
     /// The Director did not take it.
     #[error("could not write the marker of the operation")]
-    Director(#[source] DirectorError),
+    Director(#[source] ServiceError),
 }
 
 /// Reads and writes the markers of one offering.
@@ -129,7 +130,7 @@ impl Markers {
         &self,
         call: &Call,
         instance: &InstanceId,
-    ) -> Result<Option<Mark>, DirectorError> {
+    ) -> Result<Option<Mark>, ServiceError> {
         if self.configs == BoshConfigs::Disabled {
             return Ok(None);
         }
@@ -146,7 +147,7 @@ impl Markers {
         &self,
         call: &Call,
         mut keep: impl FnMut(InstanceId, StoredMarker) -> Option<T>,
-    ) -> Result<C, DirectorError> {
+    ) -> Result<C, ServiceError> {
         let ours = |instance, found| match found {
             Mark::Ours(stored) => keep(instance, *stored),
             Mark::Foreign(_) => None,
@@ -160,7 +161,7 @@ impl Markers {
         &self,
         call: &Call,
         mut keep: impl FnMut(InstanceId, Mark) -> Option<T>,
-    ) -> Result<C, DirectorError> {
+    ) -> Result<C, ServiceError> {
         if self.configs == BoshConfigs::Disabled {
             return Ok(C::default());
         }
@@ -215,20 +216,20 @@ impl Markers {
         &self,
         call: &Call,
         instance: &InstanceId,
-    ) -> Result<Vec<AuditRecord>, DirectorError> {
+    ) -> Result<Vec<AuditRecord>, ServiceError> {
         let (kind, name) = (config_type(), config_name(instance));
         let filter = AuditFilter::Config(&kind, &name);
         self.director.audit(call, filter).await
     }
 
     /// Takes one write back: what was remembered before it is remembered again.
-    pub async fn take_back(&self, call: &Call, written: &ConfigId) -> Result<(), DirectorError> {
+    pub async fn take_back(&self, call: &Call, written: &ConfigId) -> Result<(), ServiceError> {
         self.director.delete_config_version(call, written).await?;
         Ok(())
     }
 
     /// Forgets an instance. Without a marker there is nothing to forget.
-    pub async fn delete(&self, call: &Call, instance: &InstanceId) -> Result<(), DirectorError> {
+    pub async fn delete(&self, call: &Call, instance: &InstanceId) -> Result<(), ServiceError> {
         if self.configs == BoshConfigs::Disabled {
             return Ok(());
         }

@@ -90,8 +90,9 @@ use odb_api_types::{
     kind::OperationKind,
 };
 use odb_clients::{
+    FailureKind, ServiceError,
     credhub::CredHub,
-    director::{ConfigName, ContextId, DeploymentName, Director, DirectorError, Force, TaskFilter},
+    director::{ConfigName, ContextId, DeploymentName, Director, Force, TaskFilter},
     http::{Call, Deadline},
 };
 use serde_json::{Map, Value};
@@ -315,13 +316,17 @@ impl Instances {
 
     /// Picks up every operation that an earlier process left in progress. Gives their number. Requests need not wait for it:
     /// what they ask about is picked up for them.
-    pub async fn resume(&self, call: &Call) -> Result<usize, DirectorError> {
+    pub async fn resume(&self, call: &Call) -> Result<usize, ServiceError> {
         let open = |instance, stored: StoredMarker| {
             let is_open = stored.marker.outcome.is_none();
             is_open.then_some((instance, stored))
         };
         let found: Result<Vec<_>, _> = self.neighbours.markers.ours_with(call, open).await;
-        if let Err(DirectorError::NotAllowed { .. }) = &found {
+        if let Err(ServiceError {
+            kind: FailureKind::NotAllowed { .. },
+            ..
+        }) = &found
+        {
             // There is nothing to be read later either.
             self.is_resumed.store(true, Ordering::Release);
         }

@@ -6,8 +6,9 @@ use std::{
 };
 
 use odb_api_types::code::Code;
-use odb_clients::director::{
-    ContextId, DeploymentName, DirectorError, ErrandResult, Task, TaskId, TaskState,
+use odb_clients::{
+    ServiceError,
+    director::{ContextId, DeploymentName, ErrandResult, Task, TaskId, TaskState},
 };
 use tokio::time::Instant;
 
@@ -85,7 +86,7 @@ impl Observer {
     }
 
     /// The tasks of the operation in the order of their ids, each with what it came to.
-    pub(super) async fn look(&mut self, context: &ContextId) -> Result<Vec<Judged>, DirectorError> {
+    pub(super) async fn look(&mut self, context: &ContextId) -> Result<Vec<Judged>, ServiceError> {
         let mut judged = Vec::new();
         for task in self.tasks(context).await? {
             judged.push(Judged {
@@ -101,7 +102,7 @@ impl Observer {
     pub(super) async fn former(
         &mut self,
         context: &ContextId,
-    ) -> Result<Vec<FormerTask>, DirectorError> {
+    ) -> Result<Vec<FormerTask>, ServiceError> {
         let tasks = self.listed(context).await?;
         let former = tasks.into_iter().map(|task| FormerTask {
             id: task.id,
@@ -110,7 +111,7 @@ impl Observer {
         Ok(former.collect())
     }
 
-    async fn listed(&mut self, context: &ContextId) -> Result<Vec<Task>, DirectorError> {
+    async fn listed(&mut self, context: &ContextId) -> Result<Vec<Task>, ServiceError> {
         let director = &self.neighbours.director;
         let filter = &of_context(context);
         let asked = Instant::now();
@@ -124,7 +125,7 @@ impl Observer {
         Ok(tasks)
     }
 
-    async fn tasks(&mut self, context: &ContextId) -> Result<Vec<Task>, DirectorError> {
+    async fn tasks(&mut self, context: &ContextId) -> Result<Vec<Task>, ServiceError> {
         let mut tasks = self.listed(context).await?;
         let listed: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
         let unlisted: Vec<TaskId> = self.known.difference(&listed).copied().collect();
@@ -150,7 +151,7 @@ impl Observer {
         }
     }
 
-    async fn judge(&mut self, task: &Task) -> Result<Progress, DirectorError> {
+    async fn judge(&mut self, task: &Task) -> Result<Progress, ServiceError> {
         if !task.state.is_finished() {
             return Ok(Progress::Running);
         }
@@ -184,7 +185,7 @@ impl Observer {
     }
 
     /// A failing errand leaves its task `done`; each instance has its own exit code, and each counts.
-    async fn errand_results(&self, task: TaskId) -> Result<Vec<ErrandResult>, DirectorError> {
+    async fn errand_results(&self, task: TaskId) -> Result<Vec<ErrandResult>, ServiceError> {
         let director = &self.neighbours.director;
         let read = |call| async move { director.errand_results(&call, task).await };
         let results = self

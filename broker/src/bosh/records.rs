@@ -16,7 +16,8 @@ use odb_api_types::{
     management::{DeploymentPresence, OperationState, Owner},
 };
 use odb_clients::{
-    director::{Deployment, DirectorError, TaskFilter, TaskState},
+    FailureKind, ServiceError,
+    director::{Deployment, TaskFilter, TaskState},
     http::Call,
 };
 
@@ -76,7 +77,10 @@ impl Instances {
         let deployed = deployed.map_err(Fault::director("list the deployments"))?;
         let mut records: HashMap<_, _> = match records {
             Ok(records) => records,
-            Err(DirectorError::NotAllowed { .. }) => HashMap::new(),
+            Err(ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            }) => HashMap::new(),
             Err(error) => return Err(Fault::director("list the markers")(error)),
         };
         for (instance, known) in known {
@@ -110,7 +114,10 @@ impl Instances {
         };
         let found = match found {
             Ok(found) => found,
-            Err(DirectorError::NotAllowed { .. }) => None,
+            Err(ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            }) => None,
             Err(error) => return Err(Fault::director("read the marker of the instance")(error)),
         };
         Ok(InstanceRecord {
@@ -203,7 +210,10 @@ impl Instances {
             Some((instance, occupancy))
         };
         match self.neighbours.markers.ours_with(call, keep).await {
-            Err(DirectorError::NotAllowed { .. }) => Ok(Vec::new()),
+            Err(ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            }) => Ok(Vec::new()),
             occupied => occupied.map_err(Fault::director("list the markers")),
         }
     }
@@ -264,7 +274,12 @@ impl Instances {
             })
         };
         match self.neighbours.markers.all_with(call, keep).await {
-            Err(error @ DirectorError::NotAllowed { .. }) => {
+            Err(
+                error @ ServiceError {
+                    kind: FailureKind::NotAllowed { .. },
+                    ..
+                },
+            ) => {
                 remark_unreadable(&error);
                 Ok(HashMap::new())
             }
@@ -278,7 +293,12 @@ impl Instances {
             return Ok(Ownership::Unreadable);
         }
         match self.neighbours.markers.find(call, instance).await {
-            Err(error @ DirectorError::NotAllowed { .. }) => {
+            Err(
+                error @ ServiceError {
+                    kind: FailureKind::NotAllowed { .. },
+                    ..
+                },
+            ) => {
                 remark_unreadable(&error);
                 Ok(Ownership::Unreadable)
             }
@@ -389,7 +409,7 @@ impl Instances {
 }
 
 /// Says once that nobody's marks are seen: each later look would only say it again.
-fn remark_unreadable(error: &DirectorError) {
+fn remark_unreadable(error: &ServiceError) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         tracing::warn!(

@@ -11,9 +11,8 @@ use odb_api_types::{
     management::{LatestRun, Run, RunId, RunKind, RunOutcome},
 };
 use odb_clients::{
-    director::{
-        ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
-    },
+    FailureKind, ServiceError,
+    director::{ConfigId, ConfigName, ConfigType, Director, Expected, PutConfigError},
     http::Call,
 };
 use serde::{Deserialize, Serialize};
@@ -84,15 +83,14 @@ pub enum RunFault {
         doing: &'static str,
         /// Why it failed.
         #[source]
-        source: DirectorError,
+        source: ServiceError,
     },
 }
 
 impl RunFault {
     /// The time of the request was used up.
     pub fn is_out_of_time(&self) -> bool {
-        let late = |error: &DirectorError| matches!(error, DirectorError::OutOfTime { .. });
-        matches!(self, Self::Director { source, .. } if late(source))
+        matches!(self, Self::Director { source, .. } if source.is_timeout())
     }
 }
 
@@ -235,9 +233,12 @@ impl Runs {
     }
 }
 
-fn failed(doing: &'static str) -> impl Fn(DirectorError) -> RunFault {
+fn failed(doing: &'static str) -> impl Fn(ServiceError) -> RunFault {
     move |source| match source {
-        DirectorError::NotAllowed { .. } => RunFault::NotKept,
+        ServiceError {
+            kind: FailureKind::NotAllowed { .. },
+            ..
+        } => RunFault::NotKept,
         source => RunFault::Director { doing, source },
     }
 }

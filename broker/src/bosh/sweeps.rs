@@ -6,10 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use odb_clients::{
-    director::{ContextId, DirectorError},
-    http::Call,
-};
+use odb_clients::{FailureKind, ServiceError, director::ContextId, http::Call};
 
 use super::{Instances, ReadMarkerError};
 use crate::{
@@ -111,9 +108,12 @@ impl Instances {
 
 /// Where the Director does not let the broker, nothing is left to do. Should the marker arrive, it is found out again that
 /// nothing was submitted under it.
-fn unclear(error: &DirectorError) -> Look {
+fn unclear(error: &ServiceError) -> Look {
     match error {
-        DirectorError::NotAllowed { .. } => Look::Done,
+        ServiceError {
+            kind: FailureKind::NotAllowed { .. },
+            ..
+        } => Look::Done,
         _ => Look::Unclear,
     }
 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use odb_clients::{
-    director::{AuditFilter, AuditRecord, Deployment, DeploymentName, Director, DirectorError},
+    ServiceError,
+    director::{AuditFilter, AuditRecord, Deployment, DeploymentName, Director},
     http::Call,
 };
 
@@ -46,7 +47,7 @@ pub(super) async fn of(
     call: &Call,
     deployment: &DeploymentName,
     footprint: Footprint<'_>,
-) -> Result<Traces, DirectorError> {
+) -> Result<Traces, ServiceError> {
     let mut records = director
         .audit(call, AuditFilter::Deployment(deployment))
         .await?;

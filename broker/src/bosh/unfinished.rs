@@ -1,7 +1,8 @@
 //! The tasks that hold a deployment, or wait for it.
 
 use odb_clients::{
-    director::{DeploymentName, Director, DirectorError, Task, TaskFilter, TaskState},
+    ServiceError,
+    director::{DeploymentName, Director, Task, TaskFilter, TaskState},
     http::Call,
 };
 
@@ -19,7 +20,7 @@ pub(super) async fn of(
     director: &Director,
     call: &Call,
     deployment: &DeploymentName,
-) -> Result<Vec<Task>, DirectorError> {
+) -> Result<Vec<Task>, ServiceError> {
     let filter = TaskFilter {
         deployment: Some(deployment.clone()),
         states: TaskState::unfinished(),

@@ -2,7 +2,8 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    cloud_controller::{CloudController, CloudControllerError, SEES_ALL},
+    FailureKind,
+    cloud_controller::{CloudController, SEES_ALL},
     http::StatusCode,
     uaa::{ClientRights, TokenSource},
 };
@@ -287,8 +288,8 @@ async fn plans(whole: &Whole<'_>, cf: &CloudFoundry, client: &CloudController, c
         }
         Err(source) => {
             let remedy = if matches!(
-                source,
-                CloudControllerError::Refused {
+                source.kind,
+                FailureKind::Refused {
                     status: StatusCode::UNAUTHORIZED,
                     ..
                 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use odb_clients::{
+    FailureKind, ServiceError,
     credhub::{
-        Actor, ConnectCredHubError, CredHub, CredHubClient, CredHubError, CredentialName,
-        PermittedOperation,
+        Actor, ConnectCredHubError, CredHub, CredHubClient, CredentialName, PermittedOperation,
     },
     http::StatusCode,
 };
@@ -189,10 +189,10 @@ async fn version(
     }
 }
 
-fn refused(error: &CredHubError, particulars: &Particulars<'_>, subject: Subject) -> Trouble {
+fn refused(error: &ServiceError, particulars: &Particulars<'_>, subject: Subject) -> Trouble {
     let is_stranger = matches!(
-        error,
-        CredHubError::Refused {
+        error.kind,
+        FailureKind::Refused {
             status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
             ..
         }

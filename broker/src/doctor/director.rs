@@ -2,8 +2,9 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
+    FailureKind, ServiceError,
     credhub::CredentialName,
-    director::{Authentication, ConnectError, Director, DirectorError, Info},
+    director::{Authentication, ConnectError, Director, Info},
     http::StatusCode,
 };
 
@@ -82,7 +83,15 @@ async fn look_into(
     let director = match connected.await {
         Ok(director) => director,
         Err(ConnectError::Info {
-            source: DirectorError::NotUnderstood { .. } | DirectorError::Refused { .. },
+            source:
+                ServiceError {
+                    kind: FailureKind::NotUnderstood { .. },
+                    ..
+                }
+                | ServiceError {
+                    kind: FailureKind::Refused { .. },
+                    ..
+                },
         }) => {
             answered.refute("Director", &server, chart);
             return None;

@@ -1,7 +1,10 @@
 //! What a Director has, and must have for what is switched on.
 
 use odb_api_types::code::Code;
-use odb_clients::director::{ConfigName, ConfigType, Director, DirectorError, Info};
+use odb_clients::{
+    FailureKind, ServiceError,
+    director::{ConfigName, ConfigType, Director, Info},
+};
 
 use super::{
     chart::{Chart, Trouble},
@@ -114,12 +117,16 @@ pub(super) async fn configs(
         }
         Err(error) => {
             let remedy = match &error {
-                DirectorError::NotAllowed { .. } => {
+                ServiceError {
+                    kind: FailureKind::NotAllowed { .. },
+                    ..
+                } => {
                     "give the client `bosh.teams.TEAM.admin`, or set `broker.disable_bosh_configs` if that is meant"
                 }
-                DirectorError::Refused { .. } => {
-                    "upgrade the Director, or set `broker.disable_bosh_configs`"
-                }
+                ServiceError {
+                    kind: FailureKind::Refused { .. },
+                    ..
+                } => "upgrade the Director, or set `broker.disable_bosh_configs`",
                 _ => "look at the Director's log",
             };
             let trouble = Trouble {

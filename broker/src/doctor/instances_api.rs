@@ -1,7 +1,7 @@
 //! The service instances API, where it stands in for a Cloud Controller.
 
 use odb_api_types::code::Code;
-use odb_clients::service_instances_api::{ServiceInstancesApi, ServiceInstancesApiError};
+use odb_clients::{FailureKind, ServiceError, service_instances_api::ServiceInstancesApi};
 
 use super::{
     chart::{Chart, Trouble},
@@ -61,7 +61,7 @@ async fn look_into(
         }
         Err(error) => {
             let (key, remedy) = match &error {
-                ServiceInstancesApiError::Refused { status, .. }
+                ServiceError { kind: FailureKind::Refused { status, .. }, .. }
                     if [401, 403].contains(&status.as_u16()) =>
                 {
                     let key = "service_instances_api.authentication.basic";

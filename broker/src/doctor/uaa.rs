@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 use odb_clients::{
+    FailureKind, ServiceError,
     http::{StatusCode, TransportError},
-    uaa::{Claims, Token, TokenError, TokenSource},
+    uaa::{Claims, Token, TokenSource},
 };
 use serde::Deserialize;
 
@@ -109,14 +110,14 @@ pub(super) async fn token(
 }
 
 fn refused(
-    error: &TokenError,
+    error: &ServiceError,
     applicant: Applicant<'_>,
     uaa: &Server<'_>,
     subject: Subject,
 ) -> Trouble {
     let key = applicant.key;
-    let (code, remedy) = match error {
-        TokenError::Refused { error, .. } if error == "unauthorized_client" => (
+    let (code, remedy) = match &error.kind {
+        FailureKind::Refused { name, .. } if name == "unauthorized_client" => (
             subject.strangers(),
             match applicant.kind {
                 ApplicantKind::Client => format!(
@@ -128,19 +129,19 @@ fn refused(
                 }
             },
         ),
-        TokenError::Refused { status, .. } if !status.is_server_error() => {
+        FailureKind::Refused { status, .. } if !status.is_server_error() => {
             (subject.strangers(), applicant.stranger(uaa))
         }
-        TokenError::Unusable => (
+        FailureKind::UnsendableCredentials => (
             subject.strangers(),
             format!("correct `{key}`: it has characters that no header can carry"),
         ),
-        TokenError::NoAnswer { source, .. } => (subject.unreachable(), silence(source, uaa).1),
-        TokenError::OutOfTime => {
+        FailureKind::NoAnswer { source, .. } => (subject.unreachable(), silence(source, uaa).1),
+        FailureKind::OutOfTime { .. } => {
             let source = TransportError::OutOfTime { sent: true };
             (subject.unreachable(), silence(&source, uaa).1)
         }
-        TokenError::Refused { .. } | TokenError::NotUnderstood { .. } => (
+        _ => (
             subject.unreachable(),
             format!("look at the log of the UAA at `{}`", uaa.authority()),
         ),

@@ -1,8 +1,7 @@
 //! What can go wrong with the client of an instance.
 
-use odb_clients::uaa::ClientAdministrationError;
-
 use super::secret::NoRandomness;
+use odb_clients::{ServiceError, http::StatusCode};
 
 /// What can go wrong with the UAA client of a service instance.
 #[derive(Debug, thiserror::Error)]
@@ -14,14 +13,14 @@ pub enum ClientFault {
         doing: &'static str,
         /// What UAA said, or that it said nothing.
         #[source]
-        source: Box<ClientAdministrationError>,
+        source: Box<ServiceError>,
     },
     /// It may have been created, and nobody tells.
     #[error("it is not known whether the UAA client of the instance has been created")]
     InDoubt {
         /// What UAA said, or that it said nothing.
         #[source]
-        source: Box<ClientAdministrationError>,
+        source: Box<ServiceError>,
     },
     /// A client was not there to be made, nor to be found, several times in a row.
     #[error("could not create the UAA client of the instance: it keeps coming and going")]
@@ -42,7 +41,7 @@ pub enum ClientFault {
 }
 
 impl ClientFault {
-    pub(super) fn doing(doing: &'static str) -> impl FnOnce(ClientAdministrationError) -> Self {
+    pub(super) fn doing(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
         move |source| Self::Administration {
             doing,
             source: Box::new(source),
@@ -51,21 +50,18 @@ impl ClientFault {
 
     /// The time of the request was used up.
     pub fn is_out_of_time(&self) -> bool {
-        self.source_of_uaa()
-            .is_some_and(ClientAdministrationError::is_out_of_time)
+        self.source_of_uaa().is_some_and(ServiceError::is_timeout)
     }
 
     /// The same may well succeed later; our own credentials may just be being changed.
     pub fn is_transient(&self) -> bool {
-        self.source_of_uaa().is_some_and(|source| {
-            source.is_transient() || matches!(source, ClientAdministrationError::NoToken { .. })
-        })
+        self.source_of_uaa().is_some_and(ServiceError::is_transient)
     }
 
     /// UAA does not let us.
     pub fn is_missing_right(&self) -> bool {
-        self.source_of_uaa()
-            .is_some_and(ClientAdministrationError::is_missing_right)
+        let status = self.source_of_uaa().and_then(ServiceError::status);
+        status == Some(StatusCode::FORBIDDEN)
     }
 
     /// A client may have been made, although this says that there is none.
@@ -73,7 +69,7 @@ impl ClientFault {
         matches!(self, Self::InDoubt { .. } | Self::Unsteady)
     }
 
-    fn source_of_uaa(&self) -> Option<&ClientAdministrationError> {
+    fn source_of_uaa(&self) -> Option<&ServiceError> {
         match self {
             Self::Administration { source, .. } | Self::InDoubt { source } => Some(source),
             Self::Unsteady | Self::Foreign | Self::SpaceUnknown | Self::Secret(_) => None,

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use odb_api_types::ids::{InstanceId, OfferingId};
 use odb_clients::{
+    ServiceError,
     director::ContextId,
-    http::Call,
-    uaa::{
-        ClientAdministration, ClientAdministrationError, ClientRegistration, ClientRights,
-        CreateClientError, NewClient,
-    },
+    http::{Call, StatusCode},
+    uaa::{ClientAdministration, ClientRegistration, ClientRights, NewClient},
 };
 use secrecy::SecretString;
 
@@ -267,8 +265,8 @@ impl InstanceClients {
         for _ in 0..ATTEMPTS {
             match administration.create(call, client).await {
                 Ok(registered) => return Ok(registered),
-                Err(CreateClientError::Exists) => {}
-                Err(CreateClientError::Administration(source)) => {
+                Err(taken) if taken.status() == Some(StatusCode::CONFLICT) => {}
+                Err(source) => {
                     if source.may_have_taken_effect() {
                         tracing::warn!(error = %Chain(&source), "looking whether the UAA client of the instance has been created");
                         lost = Some(source);
@@ -332,7 +330,7 @@ impl InstanceClients {
     }
 }
 
-fn in_doubt(source: ClientAdministrationError) -> ClientFault {
+fn in_doubt(source: ServiceError) -> ClientFault {
     ClientFault::InDoubt {
         source: Box::new(source),
     }

@@ -3,12 +3,10 @@
 
 use odb_api_types::ids::InstanceId;
 use odb_clients::{
+    FailureKind, ServiceError,
     director::ContextId,
-    http::Call,
-    uaa::{
-        ClientAdministration, ClientAdministrationError, ClientRegistration, NewClient,
-        SecretChange,
-    },
+    http::{Call, StatusCode},
+    uaa::{ClientAdministration, ClientRegistration, NewClient, SecretChange},
 };
 use secrecy::SecretString;
 
@@ -46,7 +44,12 @@ impl InstanceClients {
                 );
                 Ok(())
             }
-            Err(refusal @ ClientAdministrationError::Refused { .. }) if !refusal.is_transient() => {
+            Err(
+                refusal @ ServiceError {
+                    kind: FailureKind::Refused { .. },
+                    ..
+                },
+            ) if !refusal.is_transient() => {
                 tracing::info!(error = %Chain(&refusal), "the UAA client of the instance is made anew: its secret may not be changed");
                 self.replace(administration, call, client, &operation).await
             }
@@ -116,14 +119,15 @@ async fn add_secret(
     call: &Call,
     client: &ClientRegistration,
     secret: &SecretString,
-) -> Result<(), ClientAdministrationError> {
+) -> Result<(), ServiceError> {
     let change = async |change| {
         let changed = administration.change_secret(call, &client.client_id, &change);
         changed.await
     };
     let add = || SecretChange::Add(secret.clone());
     match change(add()).await {
-        Err(error) if is_final_refusal(&error) && !error.is_missing_right() => {}
+        Err(error) if is_final_refusal(&error) && error.status() != Some(StatusCode::FORBIDDEN) => {
+        }
         added => return added,
     }
     match change(SecretChange::DeleteOlder).await {
@@ -136,8 +140,8 @@ async fn add_secret(
     }
 }
 
-fn is_final_refusal(error: &ClientAdministrationError) -> bool {
-    matches!(error, ClientAdministrationError::Refused { .. }) && !error.is_transient()
+fn is_final_refusal(error: &ServiceError) -> bool {
+    matches!(error.kind, FailureKind::Refused { .. }) && !error.is_transient()
 }
 
 /// The same client, as made by this operation; `None` where its secret is where it belongs. It has no members but ours: a

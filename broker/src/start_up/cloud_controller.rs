@@ -2,7 +2,8 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    cloud_controller::{CloudController, CloudControllerError, SEES_ALL, Sight},
+    ServiceError,
+    cloud_controller::{CloudController, SEES_ALL, Sight},
     http::{Call, Limits, Trust},
     uaa::{ClientAdministration, Grant, Token, TokenSource},
 };
@@ -145,7 +146,7 @@ pub(crate) async fn plans_in_use(
     client: &CloudController,
     call: &Call,
     offering: &Offering,
-) -> Result<Vec<StartUpFault>, CloudControllerError> {
+) -> Result<Vec<StartUpFault>, ServiceError> {
     let unknown: Vec<_> = client
         .plans_of_offering(call, offering.id.as_str())
         .await?

@@ -3,9 +3,8 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    director::{
-        Config, ConfigId, ConfigName, ConfigType, Director, DirectorError, Expected, PutConfigError,
-    },
+    FailureKind, ServiceError,
+    director::{Config, ConfigId, ConfigName, ConfigType, Director, Expected, PutConfigError},
     http::{Call, StatusCode},
 };
 
@@ -91,15 +90,15 @@ async fn trial(director: &Director, call: &Call) -> Result<(), PutConfigError> {
     }
 }
 
-fn is_no_right(error: &DirectorError) -> bool {
-    matches!(error, DirectorError::NotAllowed { .. })
+fn is_no_right(error: &ServiceError) -> bool {
+    matches!(error.kind, FailureKind::NotAllowed { .. })
 }
 
 /// The path, not a config: that one is never missed.
-fn is_unknown(error: &DirectorError) -> bool {
+fn is_unknown(error: &ServiceError) -> bool {
     matches!(
-        error,
-        DirectorError::Refused {
+        error.kind,
+        FailureKind::Refused {
             status: StatusCode::NOT_FOUND,
             ..
         }

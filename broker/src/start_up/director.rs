@@ -2,7 +2,8 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    director::{ConnectError, Credentials, Director, DirectorError, Info},
+    FailureKind, ServiceError,
+    director::{ConnectError, Credentials, Director, Info},
     http::{Call, Limits},
 };
 
@@ -31,7 +32,10 @@ pub(super) async fn check(config: &Config) -> Checked<(Director, Option<StartUpW
         Err(source) => {
             // Who has no token can still be told the version.
             let info = match source {
-                DirectorError::NoToken { .. } => director.info(&call).await.ok(),
+                ServiceError {
+                    kind: FailureKind::NoToken { .. },
+                    ..
+                } => director.info(&call).await.ok(),
                 _ => None,
             };
             let url = url.clone();

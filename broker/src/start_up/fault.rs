@@ -2,12 +2,11 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    cloud_controller::CloudControllerError,
-    credhub::{ConnectCredHubError, CredHubError},
-    director::{ConnectError, DirectorError},
+    FailureKind, ServiceError,
+    credhub::ConnectCredHubError,
+    director::ConnectError,
     http::{ClientError, StatusCode, TrustError},
-    service_instances_api::{ServiceInstancesApiError, ServiceInstancesApiSetUpError},
-    uaa::TokenError,
+    service_instances_api::ServiceInstancesApiSetUpError,
 };
 
 use super::{DirectorVersionFault, SchemasFault};
@@ -53,7 +52,7 @@ pub enum StartUpFault {
     DirectorIdentity {
         url: Address,
         #[source]
-        source: DirectorError,
+        source: ServiceError,
     },
     #[error("the Director at `{url}` does not know us; check `bosh.authentication`")]
     DirectorCredentials { url: Address },
@@ -88,7 +87,7 @@ pub enum StartUpFault {
     CredHubIdentity {
         url: Address,
         #[source]
-        source: CredHubError,
+        source: ServiceError,
     },
     #[error(
         "could not authenticate to the runtime CredHub at `{url}`; check `credhub.client_id`, `credhub.client_secret` and \
@@ -97,7 +96,7 @@ pub enum StartUpFault {
     RuntimeCredHubIdentity {
         url: Address,
         #[source]
-        source: CredHubError,
+        source: ServiceError,
     },
     #[error("`service_instances_api` cannot be used; check its `url` and `authentication`")]
     ServiceInstancesApi {
@@ -115,7 +114,7 @@ pub enum StartUpFault {
     ServiceInstancesList {
         url: Address,
         #[source]
-        source: ServiceInstancesApiError,
+        source: ServiceError,
     },
     #[error(
         "could not ask the Cloud Controller at `{url}` for its version; check `cf.url`, `cf.root_ca_cert` and that it can be \
@@ -124,13 +123,13 @@ pub enum StartUpFault {
     CloudController {
         url: Address,
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     #[error("the Cloud Controller at `{url}` is of no use; upgrade the foundation")]
     CloudControllerVersion {
         url: Address,
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     #[error(
         "could not get a token for the Cloud Controller from the UAA at `{url}`; check {}",
@@ -139,7 +138,7 @@ pub enum StartUpFault {
     CloudControllerToken {
         url: Address,
         #[source]
-        source: TokenError,
+        source: ServiceError,
     },
     #[error(
         "the UAA at `{url}` does not let us administer clients, which `cf.uaa.client_definition` needs; give whom \
@@ -153,7 +152,7 @@ pub enum StartUpFault {
     CloudControllerPlans {
         url: Address,
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     #[error(
         "plan `{name}` (`{id}`) is not in `service_catalog.plans`, but has {instances} service instances; put it back"
@@ -227,20 +226,18 @@ impl StartUpFault {
                 }
                 _ => Code::DirectorUnreachable,
             },
-            Self::DirectorIdentity { source, .. } => match source {
-                DirectorError::Unauthenticated { .. } => Code::DirectorCredentials,
-                DirectorError::NoToken { source } if is_refusal(source) => {
-                    Code::DirectorCredentials
-                }
+            Self::DirectorIdentity { source, .. } => match &source.kind {
+                FailureKind::Unauthenticated => Code::DirectorCredentials,
+                FailureKind::NoToken { source } if is_refusal(source) => Code::DirectorCredentials,
                 _ => Code::DirectorUnreachable,
             },
             Self::DirectorVersion { .. } => Code::DirectorTooOld,
             Self::CredHub { .. } => Code::CredHubUnreachable,
-            Self::CredHubIdentity { source, .. } => match source {
-                CredHubError::NoToken { source, .. } if is_refusal(source) => {
+            Self::CredHubIdentity { source, .. } => match &source.kind {
+                FailureKind::NoToken { source, .. } if is_refusal(source) => {
                     Code::CredHubCredentials
                 }
-                CredHubError::Refused {
+                FailureKind::Refused {
                     status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
                     ..
                 } => Code::CredHubCredentials,
@@ -250,7 +247,11 @@ impl StartUpFault {
                 Code::CloudControllerCredentials
             }
             Self::CloudControllerPlans {
-                source: CloudControllerError::Refused { status, .. },
+                source:
+                    ServiceError {
+                        kind: FailureKind::Refused { status, .. },
+                        ..
+                    },
                 ..
             } if matches!(*status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 Code::CloudControllerCredentials
@@ -260,11 +261,11 @@ impl StartUpFault {
             | Self::CloudControllerPlans { .. } => Code::CloudControllerUnreachable,
             Self::CloudControllerVersion { .. } => Code::CloudControllerTooOld,
             Self::RuntimeCredHub { .. } => Code::RuntimeCredHubUnreachable,
-            Self::RuntimeCredHubIdentity { source, .. } => match source {
-                CredHubError::NoToken { source, .. } if is_refusal(source) => {
+            Self::RuntimeCredHubIdentity { source, .. } => match &source.kind {
+                FailureKind::NoToken { source, .. } if is_refusal(source) => {
                     Code::RuntimeCredHubCredentials
                 }
-                CredHubError::Refused {
+                FailureKind::Refused {
                     status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
                     ..
                 } => Code::RuntimeCredHubCredentials,
@@ -279,10 +280,10 @@ impl StartUpFault {
 }
 
 /// The service instances API does not accept name and password.
-fn is_unauthorized(error: &ServiceInstancesApiError) -> bool {
+fn is_unauthorized(error: &ServiceError) -> bool {
     matches!(
-        error,
-        ServiceInstancesApiError::Refused {
+        error.kind,
+        FailureKind::Refused {
             status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
             ..
         }
@@ -290,36 +291,36 @@ fn is_unauthorized(error: &ServiceInstancesApiError) -> bool {
 }
 
 /// What to look at when there is no token for the Cloud Controller.
-fn advice(error: &TokenError) -> &'static str {
-    match error {
-        error if is_refusal(error) => "`cf.uaa.authentication`",
-        TokenError::NoAnswer { .. } | TokenError::OutOfTime => {
+fn advice(error: &ServiceError) -> &'static str {
+    match &error.kind {
+        _ if is_refusal(error) => "`cf.uaa.authentication`",
+        FailureKind::NoAnswer { .. } | FailureKind::OutOfTime { .. } => {
             "`cf.uaa.url`, `cf.root_ca_cert` and that it can be reached from here"
         }
-        TokenError::Refused { .. } | TokenError::NotUnderstood { .. } | TokenError::Unusable => {
-            "`cf.uaa.url`: a UAA has to be there, and to be well"
-        }
+        _ => "`cf.uaa.url`: a UAA has to be there, and to be well",
     }
 }
 
 /// UAA has answered, and does not want to give a token to us. Whoever says no in another way than OAuth has it
 /// (RFC 6749, section 5.2) is no UAA, or none that is well.
-fn is_refusal(error: &TokenError) -> bool {
-    match error {
-        TokenError::Refused { status, error, .. } => {
+fn is_refusal(error: &ServiceError) -> bool {
+    match &error.kind {
+        FailureKind::Refused { status, name, .. } => {
             let says_no = matches!(
                 *status,
                 StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
             );
-            says_no && !error.is_empty()
+            says_no && !name.is_empty()
         }
-        TokenError::Unusable => true,
+        FailureKind::UnsendableCredentials => true,
         _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use odb_clients::{Service, http::Method};
+
     use super::*;
 
     #[test]
@@ -347,14 +348,15 @@ mod tests {
                 "cf.uaa.url",
             ),
         ] {
+            let kind = FailureKind::Refused {
+                status,
+                code: None,
+                name: error.to_owned(),
+                description: String::new(),
+            };
             let fault = StartUpFault::CloudControllerToken {
                 url: Address::of("https://uaa.example").unwrap(),
-                source: TokenError::Refused {
-                    host: "uaa.example".to_owned(),
-                    status,
-                    error: error.to_owned(),
-                    description: String::new(),
-                },
+                source: ServiceError::new(Service::Uaa, Method::POST, "/oauth/token", kind),
             };
             assert_eq!(fault.code().to_string(), code, "{status} {error}");
             assert_eq!(fault.key(), key, "{status} {error}");

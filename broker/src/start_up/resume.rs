@@ -1,7 +1,7 @@
 //! Picks up what an earlier process left in progress.
 
 use odb_api_types::code::Code;
-use odb_clients::{director::DirectorError, http::Call};
+use odb_clients::{FailureKind, ServiceError, http::Call};
 
 use super::{Parts, instance_source};
 use crate::{
@@ -41,7 +41,12 @@ async fn try_to_resume(instances: &Instances, timings: &Timings) -> bool {
             tracing::info!(count, "going on with operations of an earlier process");
             true
         }
-        Err(error @ DirectorError::NotAllowed { .. }) => {
+        Err(
+            error @ ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            },
+        ) => {
             tracing::warn!(
                 code = %Code::Resume,
                 error = %Chain(&error),

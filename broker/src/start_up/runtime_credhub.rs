@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use odb_clients::{
-    credhub::{ConnectCredHubError, CredHub, CredHubClient, CredHubError},
+    FailureKind, ServiceError,
+    credhub::{ConnectCredHubError, CredHub, CredHubClient},
     http::{Call, Limits, TransportError, Trust},
 };
 use tokio::time::sleep;
@@ -79,8 +80,11 @@ async fn attempt(
 fn is_out_of_reach(error: &ConnectCredHubError) -> bool {
     matches!(
         error,
-        ConnectCredHubError::Info(CredHubError::NoAnswer {
-            source: TransportError::NotConnected { .. },
+        ConnectCredHubError::Info(ServiceError {
+            kind: FailureKind::NoAnswer {
+                source: TransportError::NotConnected { .. },
+                ..
+            },
             ..
         })
     )

@@ -5,7 +5,8 @@ use std::{ffi::OsString, path::Path, time::Duration};
 use anyhow::{anyhow, bail};
 use clap::Args;
 use odb_clients::{
-    cloud_controller::{BrokerGuid, CfBroker, CloudController, CloudControllerError, OfferedPlan},
+    ServiceError,
+    cloud_controller::{BrokerGuid, CfBroker, CloudController, OfferedPlan},
     http::Call,
 };
 use odb_config::errands;
@@ -106,7 +107,7 @@ fn missing_broker_name(form: Form) -> &'static str {
 pub enum DeregisterError {
     /// It is not known which brokers there are.
     #[error("failed to retrieve list of brokers")]
-    Brokers(#[source] CloudControllerError),
+    Brokers(#[source] ServiceError),
     /// The platform did not forget it.
     #[error("Failed to deregister broker with {name} with guid {guid}, err")]
     Failed {
@@ -116,7 +117,7 @@ pub enum DeregisterError {
         guid: BrokerGuid,
         /// Why.
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     /// The platform refuses, because the broker is in use.
     #[error(
@@ -172,7 +173,7 @@ async fn delete(
     cloud_controller: &CloudController,
     broker: &CfBroker,
     talk: &Talk,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let call = Call::within(DELETION);
     let accepted = cloud_controller.delete_broker(&call, &broker.guid).await?;
     for warning in cloud_controller.finished(&call, accepted).await? {
@@ -185,7 +186,7 @@ async fn delete(
 async fn instances(
     cloud_controller: &CloudController,
     broker: &BrokerGuid,
-) -> Result<String, CloudControllerError> {
+) -> Result<String, ServiceError> {
     let call = Call::within(QUESTION);
     let plans = cloud_controller.plans_of_broker(&call, broker).await?;
     let guids: Vec<_> = plans.iter().map(|plan| plan.guid.clone()).collect();

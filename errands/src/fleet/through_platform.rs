@@ -3,9 +3,10 @@
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 
 use odb_clients::{
+    ServiceError,
     cloud_controller::{
-        CfOperationKind, CfOperationState, CfVersionedInstance, CloudController,
-        CloudControllerError, InstanceGuid, PlanGuid, Upgrading,
+        CfOperationKind, CfOperationState, CfVersionedInstance, CloudController, InstanceGuid,
+        PlanGuid, Upgrading,
     },
     http::Call,
 };
@@ -54,7 +55,7 @@ impl<'a> ThroughPlatform<'a> {
     }
 
     /// Who asks first asks for all.
-    async fn version_of(&self, plan: &PlanGuid) -> Result<Option<String>, CloudControllerError> {
+    async fn version_of(&self, plan: &PlanGuid) -> Result<Option<String>, ServiceError> {
         let mut versions = self.versions.lock().await;
         if let Some(version) = versions.get(plan) {
             return Ok(version.clone());
@@ -154,11 +155,11 @@ impl<'a> ThroughPlatform<'a> {
 /// Why there is no upgrade.
 enum Refusal {
     Told(String),
-    CloudController(Box<CloudControllerError>),
+    CloudController(Box<ServiceError>),
 }
 
-impl From<CloudControllerError> for Refusal {
-    fn from(error: CloudControllerError) -> Self {
+impl From<ServiceError> for Refusal {
+    fn from(error: ServiceError) -> Self {
         Self::CloudController(Box::new(error))
     }
 }

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use odb_api_types::ids::OfferingId;
-use odb_clients::cloud_controller::{
-    CfBroker, CloudController, CloudControllerError, OfferedPlan, OrganizationGuid, PlanVisibility,
-    WantedVisibility,
+use odb_clients::{
+    ServiceError,
+    cloud_controller::{
+        CfBroker, CloudController, OfferedPlan, OrganizationGuid, PlanVisibility, WantedVisibility,
+    },
 };
 use odb_config::{errands::PlanAccess, errands::RegisteredPlan};
 
@@ -236,7 +238,7 @@ fn not_found(name: &str, offered: &[OfferedPlan]) -> RegisterError {
     }
 }
 
-fn failed(plan: &OfferedPlan, source: CloudControllerError) -> RegisterError {
+fn failed(plan: &OfferedPlan, source: ServiceError) -> RegisterError {
     RegisterError::Access {
         name: plan.name.clone(),
         guid: plan.guid.clone(),

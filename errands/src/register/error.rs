@@ -1,7 +1,7 @@
 //! Why a broker is not registered, or not all access settled.
 
 use odb_api_types::ids::OfferingId;
-use odb_clients::cloud_controller::{CloudControllerError, PlanGuid};
+use odb_clients::{ServiceError, cloud_controller::PlanGuid};
 
 /// What went wrong, in the words of the Go errand (`spec/contracts/errands.md` §2) where it has any.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum RegisterError {
     },
     /// It is not known which brokers there are.
     #[error("failed to retrieve list of brokers")]
-    Brokers(#[source] CloudControllerError),
+    Brokers(#[source] ServiceError),
     /// The broker could not be created.
     #[error("failed to create service broker {name}")]
     Create {
@@ -48,7 +48,7 @@ pub enum RegisterError {
         name: String,
         /// Why.
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     /// The broker could not be updated.
     #[error("failed to update service broker {name}")]
@@ -57,7 +57,7 @@ pub enum RegisterError {
         name: String,
         /// Why.
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     /// The broker was registered, and then it was not there.
     #[error(
@@ -74,7 +74,7 @@ pub enum RegisterError {
         name: String,
         /// Why.
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     /// There is no such organization. Nothing has been changed.
     #[error(
@@ -93,7 +93,7 @@ pub enum RegisterError {
         name: String,
         /// Why.
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
     /// The broker has no such plan.
     #[error("planID \"{name}\" not found while updating plan access; {there}")]
@@ -112,6 +112,6 @@ pub enum RegisterError {
         guid: PlanGuid,
         /// Why.
         #[source]
-        source: CloudControllerError,
+        source: ServiceError,
     },
 }

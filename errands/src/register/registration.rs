@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use odb_clients::{
-    cloud_controller::{BrokerRegistration, CfBroker, CloudController, CloudControllerError},
+    FailureKind, ServiceError,
+    cloud_controller::{BrokerRegistration, CfBroker, CloudController},
     http::Call,
 };
 
@@ -83,7 +84,7 @@ async fn find(
 async fn create(
     cloud_controller: &CloudController,
     registration: &BrokerRegistration,
-) -> Result<Vec<String>, CloudControllerError> {
+) -> Result<Vec<String>, ServiceError> {
     let call = Call::within(IMPORT);
     let accepted = cloud_controller.create_broker(&call, registration).await?;
     cloud_controller.finished(&call, accepted).await
@@ -93,7 +94,7 @@ async fn update(
     cloud_controller: &CloudController,
     registration: &BrokerRegistration,
     broker: &CfBroker,
-) -> Result<Vec<String>, CloudControllerError> {
+) -> Result<Vec<String>, ServiceError> {
     let call = Call::within(IMPORT);
     let accepted = cloud_controller
         .update_broker(&call, &broker.guid, registration)
@@ -116,11 +117,13 @@ fn may_pass(error: &RegisterError) -> bool {
     }
 }
 
-fn is_name_taken(error: &CloudControllerError) -> bool {
-    match error {
-        CloudControllerError::Refused { code, detail, .. } => match code {
+fn is_name_taken(error: &ServiceError) -> bool {
+    match &error.kind {
+        FailureKind::Refused {
+            code, description, ..
+        } => match code {
             Some(NAME_TAKEN) => true,
-            Some(UNPROCESSABLE) => detail.contains("unique"),
+            Some(UNPROCESSABLE) => description.contains("unique"),
             _ => false,
         },
         _ => false,

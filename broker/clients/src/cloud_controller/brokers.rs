@@ -2,11 +2,8 @@
 
 use secrecy::SecretString;
 
-use super::{Accepted, ApiVersion, BrokerGuid, CloudController, CloudControllerError, v2, v3};
-use crate::http::Call;
-
-/// The Cloud Controller's code for a broker that still has service instances.
-const NOT_REMOVABLE: u64 = 270_010;
+use super::{Accepted, ApiVersion, BrokerGuid, CloudController, v2, v3};
+use crate::{http::Call, service_error::ServiceError};
 
 /// A service broker that is registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +36,7 @@ impl CloudController {
         &self,
         call: &Call,
         name: &str,
-    ) -> Result<Option<CfBroker>, CloudControllerError> {
+    ) -> Result<Option<CfBroker>, ServiceError> {
         let connection = self.connection();
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::broker_named(connection, call, name).await,
@@ -49,7 +46,7 @@ impl CloudController {
 
     /// Registers a broker, and has its catalog read.
     ///
-    /// Sent once. After an error that [may have taken effect](CloudControllerError::may_have_taken_effect), and after a
+    /// Sent once. After an error that [may have taken effect](ServiceError::may_have_taken_effect), and after a
     /// job that has failed, the broker may be there: [`CloudController::broker_named`] tells, and
     /// [`CloudController::update_broker`] has its catalog read again. In version 2 of the API the request waits for the
     /// broker.
@@ -58,7 +55,7 @@ impl CloudController {
         &self,
         call: &Call,
         broker: &BrokerRegistration,
-    ) -> Result<Accepted, CloudControllerError> {
+    ) -> Result<Accepted, ServiceError> {
         let connection = self.connection();
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::create_broker(connection, call, broker).await,
@@ -69,14 +66,14 @@ impl CloudController {
     /// Tells anew what a broker is, and has its catalog read.
     ///
     /// Sent once, for each time has the catalog read; safe to repeat. When it fails the broker stays what it was. While
-    /// an earlier change is under way it is refused ([`CloudControllerError::is_busy`]).
+    /// an earlier change is under way it is refused ([`ServiceError::is_busy`]).
     #[tracing::instrument(name = "cloud_controller.update_broker", skip_all, fields(%guid))]
     pub async fn update_broker(
         &self,
         call: &Call,
         guid: &BrokerGuid,
         broker: &BrokerRegistration,
-    ) -> Result<Accepted, CloudControllerError> {
+    ) -> Result<Accepted, ServiceError> {
         let connection = self.connection();
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::update_broker(connection, call, guid, broker).await,
@@ -86,13 +83,13 @@ impl CloudController {
 
     /// Has a broker forgotten, with its offerings and plans. One that is not there has been. Safe to repeat.
     ///
-    /// While it has service instances it is refused: [`CloudControllerError::is_broker_in_use`].
+    /// While it has service instances it is refused: [`ServiceError::is_broker_in_use`].
     #[tracing::instrument(name = "cloud_controller.delete_broker", skip_all, fields(%guid))]
     pub async fn delete_broker(
         &self,
         call: &Call,
         guid: &BrokerGuid,
-    ) -> Result<Accepted, CloudControllerError> {
+    ) -> Result<Accepted, ServiceError> {
         let connection = self.connection();
         let deleted = match self.spoken(call).await? {
             ApiVersion::V3 => v3::delete_broker(connection, call, guid).await,
@@ -104,12 +101,5 @@ impl CloudController {
             }),
             other => other,
         }
-    }
-}
-
-impl CloudControllerError {
-    /// A broker cannot be forgotten because it has service instances.
-    pub fn is_broker_in_use(&self) -> bool {
-        self.code() == Some(NOT_REMOVABLE)
     }
 }

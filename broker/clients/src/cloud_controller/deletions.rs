@@ -5,13 +5,13 @@
 use serde::Deserialize;
 
 use super::{
-    ApiVersion, AppGuid, BindingGuid, CfOperation, CloudController, CloudControllerError,
-    InstanceGuid, JobGuid, SpaceGuid, instances::WireOperation, jobs::Accepted, v2, v3,
+    ApiVersion, AppGuid, BindingGuid, CfOperation, CloudController, InstanceGuid, JobGuid,
+    SpaceGuid, instances::WireOperation, jobs::Accepted, v2, v3,
 };
-use crate::http::{Call, cut};
-
-/// The code of version 2 for an instance that other spaces share.
-const SHARED: u64 = 390_002;
+use crate::{
+    http::{Call, cut},
+    service_error::ServiceError,
+};
 
 /// How one service instance is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl CloudController {
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<Option<CfStanding>, CloudControllerError> {
+    ) -> Result<Option<CfStanding>, ServiceError> {
         let connection = self.connection();
         let found = match self.spoken(call).await? {
             ApiVersion::V3 => v3::standing(connection, call, instance).await,
@@ -79,7 +79,7 @@ impl CloudController {
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<Vec<CfBinding>, CloudControllerError> {
+    ) -> Result<Vec<CfBinding>, ServiceError> {
         let connection = self.connection();
         let found = match self.spoken(call).await? {
             ApiVersion::V3 => v3::bindings(connection, call, instance).await,
@@ -89,14 +89,14 @@ impl CloudController {
     }
 
     /// Deletes a binding, which asks the broker. Sent once: after an error it may be deleted all the same
-    /// ([`CloudControllerError::may_have_taken_effect`]).
+    /// ([`ServiceError::may_have_taken_effect`]).
     #[tracing::instrument(name = "cloud_controller.delete_binding", skip_all, fields(%instance, binding = %binding.guid))]
     pub async fn delete_binding(
         &self,
         call: &Call,
         instance: &InstanceGuid,
         binding: &CfBinding,
-    ) -> Result<Deletion, CloudControllerError> {
+    ) -> Result<Deletion, ServiceError> {
         let connection = self.connection();
         let begun = match self.spoken(call).await? {
             ApiVersion::V3 => v3::delete_binding(connection, call, binding).await,
@@ -113,7 +113,7 @@ impl CloudController {
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<Vec<SpaceGuid>, CloudControllerError> {
+    ) -> Result<Vec<SpaceGuid>, ServiceError> {
         let found = v3::shared_spaces(self.connection(), call, instance).await;
         Ok(there(found)?.unwrap_or_default())
     }
@@ -125,22 +125,22 @@ impl CloudController {
         call: &Call,
         instance: &InstanceGuid,
         space: &SpaceGuid,
-    ) -> Result<(), CloudControllerError> {
+    ) -> Result<(), ServiceError> {
         there(v3::unshare(self.connection(), call, instance, space).await)?;
         Ok(())
     }
 
     /// Asks for the deletion of an instance. Sent once: after an error it may have begun all the same
-    /// ([`CloudControllerError::may_have_taken_effect`]).
+    /// ([`ServiceError::may_have_taken_effect`]).
     ///
     /// Version 3 takes bindings and shares away by itself, as far as that does not take time. Version 2 refuses while
-    /// there are any ([`CloudControllerError::is_shared`]).
+    /// there are any ([`ServiceError::is_shared`]).
     #[tracing::instrument(name = "cloud_controller.delete_instance", skip_all, fields(%instance))]
     pub async fn delete_instance(
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<Deletion, CloudControllerError> {
+    ) -> Result<Deletion, ServiceError> {
         let connection = self.connection();
         let begun = match self.spoken(call).await? {
             ApiVersion::V3 => v3::delete_instance(connection, call, instance).await,
@@ -156,7 +156,7 @@ impl CloudController {
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<(), CloudControllerError> {
+    ) -> Result<(), ServiceError> {
         let connection = self.connection();
         let purged = match self.spoken(call).await? {
             ApiVersion::V3 => v3::purge_instance(connection, call, instance).await,
@@ -164,13 +164,6 @@ impl CloudController {
         };
         there(purged)?;
         Ok(())
-    }
-}
-
-impl CloudControllerError {
-    /// An instance is not deleted because other spaces share it.
-    pub fn is_shared(&self) -> bool {
-        self.code() == Some(SHARED)
     }
 }
 
@@ -183,7 +176,7 @@ impl From<Accepted> for Deletion {
     }
 }
 
-fn there<T>(answer: Result<T, CloudControllerError>) -> Result<Option<T>, CloudControllerError> {
+fn there<T>(answer: Result<T, ServiceError>) -> Result<Option<T>, ServiceError> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.is_not_found() => Ok(None),

@@ -10,13 +10,14 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::{sync::OnceCell, time::timeout_at};
 
 use super::{
-    ApiVersion, ApiVersions, CfInstance, CfPlan, CloudControllerError, InstanceGuid, InstanceQuery,
-    InstanceStream, OrganizationGuid, PlaceNames, PlanGuid, Sight, SpaceGuid,
-    connection::{Connection, out_of_time},
-    listing, v2, v3, versions,
+    ApiVersion, ApiVersions, CfInstance, CfPlan, InstanceGuid, InstanceQuery, InstanceStream,
+    OrganizationGuid, PlaceNames, PlanGuid, Sight, SpaceGuid, connection, listing, v2, v3,
+    versions,
 };
 use crate::{
+    connection::Connection,
     http::{Call, ClientError, Limits, Trust},
+    service_error::{FailureKind, ServiceError},
     uaa::TokenSource,
 };
 
@@ -32,6 +33,7 @@ pub struct CloudController(Arc<Inner>);
 
 struct Inner {
     connection: Connection,
+    tokens: TokenSource,
     /// Which version is spoken, once it is known.
     spoken: OnceCell<ApiVersion>,
 }
@@ -46,7 +48,8 @@ impl CloudController {
         limits: Limits,
     ) -> Result<Self, ClientError> {
         Ok(Self(Arc::new(Inner {
-            connection: Connection::new(url, trust, tokens, limits)?,
+            connection: connection::connect(url, trust, tokens.clone(), limits)?,
+            tokens,
             spoken: OnceCell::new(),
         })))
     }
@@ -54,7 +57,7 @@ impl CloudController {
     /// Which versions of its API the Cloud Controller offers, good for us or not. Needs no token.
     /// Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.api_versions", skip_all)]
-    pub async fn api_versions(&self, call: &Call) -> Result<ApiVersions, CloudControllerError> {
+    pub async fn api_versions(&self, call: &Call) -> Result<ApiVersions, ServiceError> {
         let versions = versions::ask(&self.0.connection, call).await?;
         if let Ok(spoken) = versions.spoken() {
             // Whoever was first has found the same.
@@ -73,7 +76,7 @@ impl CloudController {
         &self,
         call: &Call,
         broker_catalog_id: &str,
-    ) -> Result<Vec<CfPlan>, CloudControllerError> {
+    ) -> Result<Vec<CfPlan>, ServiceError> {
         let connection = &self.0.connection;
         let found = match self.spoken(call).await? {
             ApiVersion::V3 => v3::plans_of_offering(connection, call, broker_catalog_id).await?,
@@ -96,7 +99,7 @@ impl CloudController {
         &self,
         call: &Call,
         plans: &[PlanGuid],
-    ) -> Result<BTreeMap<PlanGuid, u64>, CloudControllerError> {
+    ) -> Result<BTreeMap<PlanGuid, u64>, ServiceError> {
         if plans.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -125,7 +128,7 @@ impl CloudController {
         &self,
         call: &Call,
         plans: &[PlanGuid],
-    ) -> Result<u64, CloudControllerError> {
+    ) -> Result<u64, ServiceError> {
         if plans.is_empty() {
             return Ok(0);
         }
@@ -146,7 +149,7 @@ impl CloudController {
     /// pages, however long the list. Nothing is asked before the stream is.
     ///
     /// None is missing that was there from the first question to the end of the stream; a list that
-    /// changes on every reading ends in [`CloudControllerError::ListChanging`]. Instances come in no
+    /// changes on every reading ends in [`FailureKind::ListChanging`]. Instances come in no
     /// order that means anything.
     pub fn list_instances(&self, call: &Call, query: InstanceQuery) -> InstanceStream {
         listing::stream(self.clone(), call.clone(), query)
@@ -159,7 +162,7 @@ impl CloudController {
         &self,
         call: &Call,
         plans: &[PlanGuid],
-    ) -> Result<Vec<CfInstance>, CloudControllerError> {
+    ) -> Result<Vec<CfInstance>, ServiceError> {
         let query = InstanceQuery::of_plans(plans.to_vec());
         let found: BTreeMap<InstanceGuid, CfInstance> = self
             .list_instances(call, query)
@@ -176,7 +179,7 @@ impl CloudController {
         call: &Call,
         guid: &InstanceGuid,
         names: PlaceNames,
-    ) -> Result<Option<CfInstance>, CloudControllerError> {
+    ) -> Result<Option<CfInstance>, ServiceError> {
         let connection = &self.0.connection;
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::instance(connection, call, guid, names).await,
@@ -190,7 +193,7 @@ impl CloudController {
         &self,
         call: &Call,
         name: &str,
-    ) -> Result<Option<OrganizationGuid>, CloudControllerError> {
+    ) -> Result<Option<OrganizationGuid>, ServiceError> {
         let connection = &self.0.connection;
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::organization_named(connection, call, name).await,
@@ -205,7 +208,7 @@ impl CloudController {
         call: &Call,
         organization: &OrganizationGuid,
         name: &str,
-    ) -> Result<Option<SpaceGuid>, CloudControllerError> {
+    ) -> Result<Option<SpaceGuid>, ServiceError> {
         let connection = &self.0.connection;
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::space_named(connection, call, organization, name).await,
@@ -225,7 +228,7 @@ impl CloudController {
         &self,
         call: &Call,
         ids: &[InstanceGuid],
-    ) -> Result<BTreeSet<InstanceGuid>, CloudControllerError> {
+    ) -> Result<BTreeSet<InstanceGuid>, ServiceError> {
         if ids.is_empty() {
             return Ok(BTreeSet::new());
         }
@@ -251,20 +254,32 @@ impl CloudController {
     }
 
     /// How much we may see. Asks the UAA, where no token is at hand. Safe to repeat.
-    pub async fn sight(&self, call: &Call) -> Result<Sight, CloudControllerError> {
-        let scopes = self.0.connection.scopes(call).await?;
-        Ok(Sight::of(&scopes))
+    pub async fn sight(&self, call: &Call) -> Result<Sight, ServiceError> {
+        match self.0.tokens.token(call).await {
+            Ok(token) => Ok(Sight::of(token.scopes())),
+            Err(source) if source.is_timeout() => Err(self.out_of_time()),
+            Err(source) => {
+                let source = Box::new(source);
+                let kind = FailureKind::NoToken { source };
+                Err(self.0.connection.failure("/", kind))
+            }
+        }
+    }
+
+    fn out_of_time(&self) -> ServiceError {
+        let kind = FailureKind::OutOfTime { sent: true };
+        self.0.connection.failure("/", kind)
     }
 
     /// The version that is spoken. Who asks first asks for all; a failure is not kept.
-    pub(super) async fn spoken(&self, call: &Call) -> Result<ApiVersion, CloudControllerError> {
+    pub(super) async fn spoken(&self, call: &Call) -> Result<ApiVersion, ServiceError> {
         let asked = self.0.spoken.get_or_try_init(async || {
             let versions = versions::ask(&self.0.connection, call).await?;
             versions.spoken()
         });
         match timeout_at(call.deadline.instant(), asked).await {
             Ok(spoken) => spoken.copied(),
-            Err(_) => Err(out_of_time("/")),
+            Err(_) => Err(self.out_of_time()),
         }
     }
 }
@@ -272,7 +287,7 @@ impl CloudController {
 impl fmt::Debug for CloudController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CloudController")
-            .field("server", &self.0.connection.server())
+            .field("server", &self.0.connection.server().as_str())
             .field("spoken", &self.0.spoken.get())
             .finish_non_exhaustive()
     }

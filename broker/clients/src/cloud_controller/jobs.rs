@@ -8,12 +8,12 @@ use serde::Deserialize;
 use tokio::time::sleep;
 use url::Url;
 
-use super::{
-    CloudController, CloudControllerError, JobGuid,
-    connection::{Connection, Written},
-    error::is_lasting_fault_of_broker,
+use super::{CloudController, JobGuid, error::is_lasting_fault_of_broker};
+use crate::{
+    connection::{Answered, Connection},
+    http::{Call, StatusCode, cut},
+    service_error::{FailureKind, ServiceError},
 };
-use crate::http::{Call, StatusCode, cut};
 
 const WARNINGS: HeaderName = HeaderName::from_static("x-cf-warnings");
 
@@ -80,10 +80,10 @@ pub struct CfFault {
 impl CloudController {
     /// How a job is doing. Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.job", skip_all, fields(%job))]
-    pub async fn job(&self, call: &Call, job: &JobGuid) -> Result<CfJob, CloudControllerError> {
+    pub async fn job(&self, call: &Call, job: &JobGuid) -> Result<CfJob, ServiceError> {
         let connection = self.connection();
         let url = connection.address(&["v3", "jobs", job.as_str()], &[]);
-        let wire: WireJob = connection.read(call, url).await?;
+        let wire: WireJob = connection.read_at(call, url).await?;
         Ok(wire.job(job))
     }
 
@@ -93,13 +93,13 @@ impl CloudController {
     ///
     /// # Errors
     ///
-    /// [`CloudControllerError::JobFailed`] when the job has failed, [`CloudControllerError::OutOfTime`] when the deadline
+    /// [`FailureKind::JobFailed`] when the job has failed, [`FailureKind::OutOfTime`] when the deadline
     /// comes first: the job goes on then.
     pub async fn finished(
         &self,
         call: &Call,
         accepted: Accepted,
-    ) -> Result<Vec<String>, CloudControllerError> {
+    ) -> Result<Vec<String>, ServiceError> {
         let guid = match accepted {
             Accepted::Done { warnings } => return Ok(warnings),
             Accepted::Job(guid) => guid,
@@ -110,11 +110,12 @@ impl CloudController {
                 Ok(job) => match job.state {
                     JobState::Complete => return Ok(job.warnings),
                     JobState::Failed => {
-                        return Err(CloudControllerError::JobFailed {
-                            job: guid,
+                        let kind = FailureKind::JobFailed {
+                            job: guid.clone(),
                             operation: job.operation,
                             faults: job.faults,
-                        });
+                        };
+                        return Err(self.connection().failure(path_of(&guid), kind));
                     }
                     JobState::Processing | JobState::Polling | JobState::Unknown(_) => None,
                 },
@@ -123,7 +124,10 @@ impl CloudController {
             };
             let pause = pauses.next().unwrap_or_default();
             if pause >= call.deadline.remaining() {
-                return Err(trouble.unwrap_or_else(|| out_of_time(&guid)));
+                let kind = FailureKind::OutOfTime { sent: true };
+                return Err(
+                    trouble.unwrap_or_else(|| self.connection().failure(path_of(&guid), kind))
+                );
             }
             sleep(pause).await;
         }
@@ -133,8 +137,8 @@ impl CloudController {
 /// What came of a request that was not refused.
 pub(super) fn accepted(
     connection: &Connection,
-    written: &Written,
-) -> Result<Accepted, CloudControllerError> {
+    written: &Answered,
+) -> Result<Accepted, ServiceError> {
     if written.status() != StatusCode::ACCEPTED {
         return Ok(Accepted::Done {
             warnings: warnings(written),
@@ -157,7 +161,7 @@ fn job_of(url: &Url) -> Option<&str> {
 }
 
 /// `X-Cf-Warnings`: URL-encoded texts with commas between them.
-fn warnings(written: &Written) -> Vec<String> {
+fn warnings(written: &Answered) -> Vec<String> {
     let texts = written.header(&WARNINGS).unwrap_or_default().split(',');
     let texts = texts.map(str::trim).filter(|text| !text.is_empty());
     texts
@@ -169,12 +173,12 @@ fn warnings(written: &Written) -> Vec<String> {
         .collect()
 }
 
-fn out_of_time(job: &JobGuid) -> CloudControllerError {
-    super::connection::out_of_time(&format!("/v3/jobs/{job}"))
+fn path_of(job: &JobGuid) -> String {
+    format!("/v3/jobs/{job}")
 }
 
 impl CfFault {
-    pub(super) fn is_transient(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         self.code.is_some_and(|code| PASSING.contains(&code))
             && !is_lasting_fault_of_broker(self.code, &self.title, &self.detail)
     }

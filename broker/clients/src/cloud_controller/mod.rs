@@ -15,7 +15,7 @@
 //! | `jobs` | what the Cloud Controller carries out by and by |
 //! | `instances`, `plans`, `ids` | the answers |
 //! | `sight` | how much of it somebody may see |
-//! | `connection`, `error` | how requests are sent, and what can go wrong |
+//! | `connection`, `error` | how the Cloud Controller is asked, and what its refusals mean |
 //!
 //! What reads is repeated after transient failures, within the limits and the deadline of the call. What changes
 //! something is not, unless doing it twice is the same as doing it once: who has asked looks what has become of it.
@@ -41,7 +41,7 @@ mod visibility;
 
 pub use brokers::{BrokerRegistration, CfBroker};
 pub use deletions::{CfBinding, CfBindingKind, CfStanding, Deletion};
-pub use error::CloudControllerError;
+pub(crate) use error::is_lasting_fault_of_broker;
 pub use facade::CloudController;
 pub use ids::{
     AppGuid, BindingGuid, BrokerGuid, InstanceGuid, JobGuid, OfferingGuid, OrganizationGuid,

@@ -1,7 +1,7 @@
 //! What one broker offers, as an operator looks at it.
 
-use super::{ApiVersion, BrokerGuid, CloudController, CloudControllerError, PlanGuid, v2, v3};
-use crate::http::Call;
+use super::{ApiVersion, BrokerGuid, CloudController, PlanGuid, v2, v3};
+use crate::{http::Call, service_error::ServiceError};
 
 /// A plan of one broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl CloudController {
         &self,
         call: &Call,
         broker: &BrokerGuid,
-    ) -> Result<Vec<OfferedPlan>, CloudControllerError> {
+    ) -> Result<Vec<OfferedPlan>, ServiceError> {
         let connection = self.connection();
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::plans_of_broker(connection, call, broker).await,

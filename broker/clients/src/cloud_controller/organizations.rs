@@ -1,7 +1,7 @@
 //! Organizations, one by one.
 
-use super::{ApiVersion, CloudController, CloudControllerError, OrganizationGuid, v2, v3};
-use crate::http::Call;
+use super::{ApiVersion, CloudController, OrganizationGuid, v2, v3};
+use crate::{http::Call, service_error::ServiceError};
 
 impl CloudController {
     /// The name of an organization, if it is there. Safe to repeat.
@@ -10,7 +10,7 @@ impl CloudController {
         &self,
         call: &Call,
         guid: &OrganizationGuid,
-    ) -> Result<Option<String>, CloudControllerError> {
+    ) -> Result<Option<String>, ServiceError> {
         let connection = self.connection();
         let name = match self.spoken(call).await? {
             ApiVersion::V3 => v3::organization_name(connection, call, guid).await,

@@ -4,10 +4,13 @@
 use serde::Deserialize;
 
 use super::{
-    ApiVersion, CfOperation, CloudController, CloudControllerError, InstanceGuid, PlanGuid,
-    instances::WireOperation, v2, v3,
+    ApiVersion, CfOperation, CloudController, InstanceGuid, PlanGuid, instances::WireOperation, v2,
+    v3,
 };
-use crate::http::{Call, cut};
+use crate::{
+    http::{Call, cut},
+    service_error::ServiceError,
+};
 
 /// The first version of the Open Service Broker API with `maintenance_info`.
 const OLDEST_OSBAPI: [u64; 2] = [2, 15];
@@ -52,7 +55,7 @@ impl CloudController {
     /// Every version 3 that is spoken here does (it came with 3.86); of version 2 the version of the Open Service Broker API
     /// tells, which need not have more than two parts.
     #[tracing::instrument(name = "cloud_controller.knows_maintenance_info", skip_all)]
-    pub async fn knows_maintenance_info(&self, call: &Call) -> Result<bool, CloudControllerError> {
+    pub async fn knows_maintenance_info(&self, call: &Call) -> Result<bool, ServiceError> {
         match self.spoken(call).await? {
             ApiVersion::V3 => Ok(true),
             ApiVersion::V2 => {
@@ -68,7 +71,7 @@ impl CloudController {
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<Option<CfVersionedInstance>, CloudControllerError> {
+    ) -> Result<Option<CfVersionedInstance>, ServiceError> {
         let connection = self.connection();
         let found = match self.spoken(call).await? {
             ApiVersion::V3 => v3::versioned_instance(connection, call, instance).await,
@@ -87,7 +90,7 @@ impl CloudController {
         &self,
         call: &Call,
         plan: &PlanGuid,
-    ) -> Result<Option<String>, CloudControllerError> {
+    ) -> Result<Option<String>, ServiceError> {
         let connection = self.connection();
         let info = match self.spoken(call).await? {
             ApiVersion::V3 => v3::maintenance_info_of_plan(connection, call, plan).await?,
@@ -97,15 +100,15 @@ impl CloudController {
     }
 
     /// Asks for the upgrade of an instance to the version of its plan. Sent once: after an error it may have begun all the
-    /// same ([`CloudControllerError::may_have_taken_effect`]). Refused while the instance
-    /// [is busy](CloudControllerError::is_busy).
+    /// same ([`ServiceError::may_have_taken_effect`]). Refused while the instance
+    /// [is busy](ServiceError::is_busy).
     #[tracing::instrument(name = "cloud_controller.upgrade_instance", skip_all, fields(%instance))]
     pub async fn upgrade_instance(
         &self,
         call: &Call,
         instance: &InstanceGuid,
         version: &str,
-    ) -> Result<Upgrading, CloudControllerError> {
+    ) -> Result<Upgrading, ServiceError> {
         let connection = self.connection();
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::upgrade_instance(connection, call, instance, version).await,

@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::{CloudControllerError, connection::Connection};
-use crate::http::{Call, StatusCode};
+use crate::{
+    connection::Connection,
+    http::{Call, Method, Service, StatusCode},
+    service_error::{FailureKind, ServiceError},
+};
 
 /// The oldest version 3 that has all that is asked here (`spec/contracts/platform-apis.md` §3.1).
 const OLDEST_V3: [u64; 3] = [3, 95, 0];
@@ -34,7 +37,7 @@ pub enum ApiVersion {
 
 impl ApiVersions {
     /// The version that this client speaks there; an error names what was found if there is none.
-    pub fn spoken(&self) -> Result<ApiVersion, CloudControllerError> {
+    pub fn spoken(&self) -> Result<ApiVersion, ServiceError> {
         let has = |version: &Option<String>, oldest| {
             version
                 .as_deref()
@@ -46,10 +49,16 @@ impl ApiVersions {
         } else if has(&self.v2, OLDEST_V2) {
             Ok(ApiVersion::V2)
         } else {
-            Err(CloudControllerError::NoUsableVersion {
+            let kind = FailureKind::NoUsableVersion {
                 v3: self.v3.clone(),
                 v2: self.v2.clone(),
-            })
+            };
+            Err(ServiceError::new(
+                Service::CloudController,
+                Method::GET,
+                "/",
+                kind,
+            ))
         }
     }
 }
@@ -67,18 +76,17 @@ impl fmt::Display for ApiVersion {
 ///
 /// `/` tells of both, but keeps telling of version 2 where that is switched off, and is missing on
 /// the oldest foundations; so `/v2/info` is asked unless version 3 will do.
-pub(super) async fn ask(
-    connection: &Connection,
-    call: &Call,
-) -> Result<ApiVersions, CloudControllerError> {
+pub(super) async fn ask(connection: &Connection, call: &Call) -> Result<ApiVersions, ServiceError> {
     let root: Result<Root, _> = connection
         .read_anonymously(call, connection.address(&[], &[]))
         .await;
     let (v3, without_root) = match root {
         Ok(root) => (root.v3(), None),
         Err(
-            error @ (CloudControllerError::Refused { .. }
-            | CloudControllerError::NotUnderstood { .. }),
+            error @ ServiceError {
+                kind: FailureKind::Refused { .. } | FailureKind::NotUnderstood { .. },
+                ..
+            },
         ) => (None, Some(error)),
         Err(error) => return Err(error),
     };
@@ -92,10 +100,7 @@ pub(super) async fn ask(
     let v2 = match info {
         // Empty where version 2 is switched off.
         Ok(info) => info.api_version.filter(|version| !version.is_empty()),
-        Err(CloudControllerError::Refused {
-            status: StatusCode::NOT_FOUND,
-            ..
-        }) => None,
+        Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => None,
         Err(error) => return Err(error),
     };
     match (v2, without_root) {

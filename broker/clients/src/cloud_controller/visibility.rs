@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    ApiVersion, CloudController, CloudControllerError, OrganizationGuid, PlanGuid, v2, v3,
-};
-use crate::http::Call;
+use super::{ApiVersion, CloudController, OrganizationGuid, PlanGuid, v2, v3};
+use crate::{http::Call, service_error::ServiceError};
 
 /// Who sees a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +38,7 @@ impl CloudController {
         &self,
         call: &Call,
         plan: &PlanGuid,
-    ) -> Result<PlanVisibility, CloudControllerError> {
+    ) -> Result<PlanVisibility, ServiceError> {
         let connection = self.connection();
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::plan_visibility(connection, call, plan).await,
@@ -60,7 +58,7 @@ impl CloudController {
         call: &Call,
         plan: &PlanGuid,
         visibility: &WantedVisibility,
-    ) -> Result<(), CloudControllerError> {
+    ) -> Result<(), ServiceError> {
         let connection = self.connection();
         match self.spoken(call).await? {
             ApiVersion::V3 => v3::set_plan_visibility(connection, call, plan, visibility).await,

@@ -5,32 +5,42 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
+use reqwest::header::HeaderName;
 use secrecy::SecretString;
-use serde::{Deserialize, de::DeserializeOwned};
-use url::{Url, form_urlencoded};
+use serde::Deserialize;
 
 use super::{
-    CredHubError, CredHubVersion,
+    CredHubVersion,
     version::{App, Info},
 };
 use crate::{
+    connection::{Connection, Identity, Protocol, Shown, is_success, is_unauthorized, refused},
     http::{
-        Answer, Call, ClientError, HttpClient, Limits, Neighbour, Request, StatusCode,
-        TransportError, Trust, UnreadableAnswer, address, cut,
+        Answer, Call, ClientError, Limits, Service, StatusCode, Trust, UnreadableAnswer, address,
+        cut,
     },
-    uaa::{AuthorizedError, Grant, TokenSource},
+    service_error::{FailureKind, ServiceError},
+    uaa::{Grant, TokenSource},
 };
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
+static PROTOCOL: Protocol = Protocol {
+    service: Service::CredHub,
+    request_id: Some(HeaderName::from_static("x-vcap-request-id")),
+    asks_for_json: true,
+    accepts: is_success,
+    // It has expired, or this CredHub does not know it.
+    refuses_token: is_unauthorized,
+    refusal,
+    // The names of credentials are shown, values never.
+    shown: Shown::HostPathAndQuery,
+};
 
 /// A CredHub. Cheap to clone; clones share connections and token.
 #[derive(Clone)]
 pub struct CredHub(Arc<Inner>);
 
 struct Inner {
-    http: HttpClient,
-    server: Url,
+    connection: Connection,
     tokens: TokenSource,
     version: OnceLock<CredHubVersion>,
 }
@@ -52,7 +62,7 @@ pub enum ConnectCredHubError {
     Client(#[source] ClientError),
     /// CredHub's `/info` cannot be read.
     #[error("CredHub's information cannot be read")]
-    Info(#[source] CredHubError),
+    Info(#[source] ServiceError),
     /// CredHub names a UAA whose address is not one.
     #[error("the address of UAA that CredHub gives cannot be used")]
     UaaAddress(#[source] ClientError),
@@ -72,10 +82,10 @@ impl CredHub {
         limits: Limits,
     ) -> Result<Self, ConnectCredHubError> {
         let server = address::server(url).map_err(ConnectCredHubError::Client)?;
-        let http = HttpClient::new(trust, limits)
-            .map_err(ConnectCredHubError::Client)?
-            .of(Neighbour::CredHub);
-        let info = information(&http, &server, call)
+        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Nobody, limits)
+            .map_err(ConnectCredHubError::Client)?;
+        let info: Info = connection
+            .read(call, &["info"], &[])
             .await
             .map_err(ConnectCredHubError::Info)?;
         let uaa =
@@ -86,10 +96,10 @@ impl CredHub {
         };
         let App { version } = info.app;
         let version = version.as_deref().and_then(CredHubVersion::read);
+        let tokens = TokenSource::on(uaa, connection.http().clone(), grant);
         Ok(Self(Arc::new(Inner {
-            tokens: TokenSource::on(&uaa, http.clone(), grant),
-            http,
-            server,
+            connection: connection.with(Identity::Token(tokens.clone())),
+            tokens,
             version: version.map_or_else(OnceLock::new, OnceLock::from),
         })))
     }
@@ -103,155 +113,45 @@ impl CredHub {
         &self.0.version
     }
 
-    pub(super) fn address(&self, segments: &[&str], query: &[(&str, &str)]) -> Url {
-        address::on(&self.0.server, segments, query)
-    }
-
-    /// Reads something as JSON.
-    pub(super) async fn read<T: DeserializeOwned>(
-        &self,
-        call: &Call,
-        segments: &[&str],
-        query: &[(&str, &str)],
-    ) -> Result<T, CredHubError> {
-        let request = Request::get(self.address(segments, query));
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        answer.json().map_err(|source| asked.not_understood(source))
-    }
-
-    /// Sends an authenticated request and sorts the refusals out.
-    pub(super) async fn send(&self, call: &Call, request: Request) -> Result<Answer, CredHubError> {
-        let request = prepared(call, request);
-        let asked = Asked::of(&request);
-        let inner = &*self.0;
-        let sent = inner
-            .http
-            .send_with_token(call, request, &inner.tokens, refuses_token)
-            .await;
-        match sent {
-            Ok(answer) => asked.accept(answer),
-            Err(AuthorizedError::Transport(source)) => Err(asked.no_answer(source)),
-            Err(AuthorizedError::Token(source)) if source.is_out_of_time() => {
-                Err(asked.no_answer(TransportError::OutOfTime { sent: false }))
-            }
-            Err(AuthorizedError::Token(source)) => Err(CredHubError::NoToken {
-                host: asked.host,
-                source: Box::new(source),
-            }),
-        }
+    pub(super) fn connection(&self) -> &Connection {
+        &self.0.connection
     }
 }
 
 impl fmt::Debug for CredHub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CredHub")
-            .field("server", &self.0.server.as_str())
+            .field("server", &self.0.connection.server().as_str())
             .finish_non_exhaustive()
     }
 }
 
-/// What was asked, for the errors. Names of credentials are told, values never.
-pub(super) struct Asked {
-    host: String,
-    what: String,
-}
-
-impl Asked {
-    pub(super) fn of(request: &Request) -> Self {
-        let url = request.url();
-        let mut what = format!("{} {}", request.method(), url.path());
-        for (position, (key, value)) in
-            form_urlencoded::parse(url.query().unwrap_or_default().as_bytes()).enumerate()
-        {
-            what.push(if position == 0 { '?' } else { '&' });
-            what.push_str(&key);
-            what.push('=');
-            what.push_str(&value);
-        }
-        Self {
-            host: url.host_str().unwrap_or_default().to_owned(),
-            what,
-        }
-    }
-
-    pub(super) fn not_understood(self, source: UnreadableAnswer) -> CredHubError {
-        let Self { host, what: asked } = self;
-        CredHubError::NotUnderstood {
-            host,
-            asked,
-            source,
-        }
-    }
-
-    fn no_answer(self, source: TransportError) -> CredHubError {
-        let Self { host, what: asked } = self;
-        match source {
-            TransportError::OutOfTime { sent } => CredHubError::OutOfTime { host, asked, sent },
-            source => CredHubError::NoAnswer {
-                host,
-                asked,
-                source,
-            },
-        }
-    }
-
-    fn accept(self, answer: Answer) -> Result<Answer, CredHubError> {
-        let status = answer.status();
-        if status.is_success() {
-            return Ok(answer);
-        }
-        let said = answer.json::<Said>();
+fn refusal(answer: &Answer) -> FailureKind {
+    let description = match answer.json::<Refusal>() {
+        Ok(Refusal {
+            error,
+            error_description: Some(description),
+        }) => format!("{error}: {description}"),
+        Ok(Refusal { error, .. }) => error,
         // A proxy that finds no CredHub answers so as well, and must not pass for one that finds no credential.
-        if status == StatusCode::NOT_FOUND && said.is_err() {
+        Err(_) if answer.status() == StatusCode::NOT_FOUND => {
             let missing = "error of CredHub";
-            return Err(self.not_understood(UnreadableAnswer::Missing { missing }));
+            let source = UnreadableAnswer::Missing { missing };
+            return FailureKind::NotUnderstood { source };
         }
-        let description = match said {
-            Ok(Said {
-                error,
-                error_description: Some(description),
-            }) => cut(&format!("{error}: {description}")),
-            Ok(Said { error, .. }) => cut(&error),
-            Err(_) => answer.error_text(),
-        };
-        let Self { host, what: asked } = self;
-        Err(CredHubError::Refused {
-            host,
-            asked,
-            status,
-            description,
-        })
+        Err(_) => return refused(answer),
+    };
+    FailureKind::Refused {
+        status: answer.status(),
+        code: None,
+        name: String::new(),
+        description: cut(&description),
     }
 }
 
 /// A CredHub's error. The description is there when it is about the token.
 #[derive(Deserialize)]
-struct Said {
+struct Refusal {
     error: String,
     error_description: Option<String>,
-}
-
-async fn information(http: &HttpClient, server: &Url, call: &Call) -> Result<Info, CredHubError> {
-    let request = prepared(call, Request::get(address::on(server, &["info"], &[])));
-    let asked = Asked::of(&request);
-    match http.send(call, &request).await {
-        Ok(answer) => {
-            let answer = asked.accept(answer)?;
-            let asked = Asked::of(&request);
-            answer.json().map_err(|source| asked.not_understood(source))
-        }
-        Err(source) => Err(asked.no_answer(source)),
-    }
-}
-
-fn prepared(call: &Call, request: Request) -> Request {
-    request
-        .header(ACCEPT, HeaderValue::from_static("application/json"))
-        .request_id(REQUEST_ID, call)
-}
-
-/// A token that has expired, or that this CredHub does not know.
-fn refuses_token(answer: &Answer) -> bool {
-    answer.status() == StatusCode::UNAUTHORIZED
 }

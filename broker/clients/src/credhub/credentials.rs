@@ -5,9 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{CredHub, CredHubError, CredentialName, CredentialValue, connection::Asked};
+use super::{CredHub, CredentialName, CredentialValue};
 use crate::{
-    http::{Call, Method, Repeat, Request, StatusCode, UnreadableAnswer},
+    http::{Call, Method, Repeat, Request, StatusCode},
+    service_error::ServiceError,
     text_id::text_id,
 };
 
@@ -51,23 +52,18 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         value: &CredentialValue,
-    ) -> Result<Credential, CredHubError> {
+    ) -> Result<Credential, ServiceError> {
         let version = self.version(call).await?;
-        let body = serde_json::to_vec(&NewCredential {
+        let body = NewCredential {
             name,
             credential_type: value.credential_type(),
             value: value.to_raw(),
             mode: version.is_before_2().then_some("overwrite"),
-        })
-        .expect("texts and raw JSON can be written as JSON");
-        let request = Request::new(Method::PUT, self.address(&DATA, &[]), Repeat::WhenTransient)
-            .body("application/json", body);
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        let wire: WireCredential = answer
-            .json()
-            .map_err(|source| asked.not_understood(source))?;
-        Ok(wire.into())
+        };
+        let url = self.connection().address(&DATA, &[]);
+        let request = Request::new(Method::PUT, url, Repeat::WhenTransient).json(&body);
+        let answer = self.connection().send(call, request).await?;
+        Ok(answer.json::<WireCredential>()?.into())
     }
 
     /// The latest version of a credential, if there is one that the client may see.
@@ -76,7 +72,7 @@ impl CredHub {
         &self,
         call: &Call,
         name: &CredentialName,
-    ) -> Result<Option<Credential>, CredHubError> {
+    ) -> Result<Option<Credential>, ServiceError> {
         let query = [("current", "true"), ("name", name.as_str())];
         Ok(self.data(call, &query).await?.into_iter().next())
     }
@@ -89,7 +85,7 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         most: usize,
-    ) -> Result<Vec<Credential>, CredHubError> {
+    ) -> Result<Vec<Credential>, ServiceError> {
         let most = most.to_string();
         self.data(call, &[("name", name.as_str()), ("versions", &most)])
             .await
@@ -101,9 +97,10 @@ impl CredHub {
         &self,
         call: &Call,
         id: &CredentialId,
-    ) -> Result<Option<Credential>, CredHubError> {
+    ) -> Result<Option<Credential>, ServiceError> {
         let [api, v1, data] = DATA;
         let found = self
+            .connection()
             .read::<WireCredential>(call, &[api, v1, data, id.as_str()], &[])
             .await;
         Ok(unless_absent(found)?.map(Credential::from))
@@ -115,7 +112,7 @@ impl CredHub {
         &self,
         call: &Call,
         folder: &CredentialName,
-    ) -> Result<Vec<CredentialName>, CredHubError> {
+    ) -> Result<Vec<CredentialName>, ServiceError> {
         let found = self.names(call, &[("path", folder.as_str())]).await?;
         // Whatever the server makes of the path, nothing else is told.
         Ok(found
@@ -130,7 +127,7 @@ impl CredHub {
         &self,
         call: &Call,
         part: &str,
-    ) -> Result<Vec<CredentialName>, CredHubError> {
+    ) -> Result<Vec<CredentialName>, ServiceError> {
         self.names(call, &[("name-like", part)]).await
     }
 
@@ -140,10 +137,10 @@ impl CredHub {
         &self,
         call: &Call,
         name: &CredentialName,
-    ) -> Result<Removed, CredHubError> {
-        let url = self.address(&DATA, &[("name", name.as_str())]);
+    ) -> Result<Removed, ServiceError> {
+        let url = self.connection().address(&DATA, &[("name", name.as_str())]);
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-        let found = unless_absent(self.send(call, request).await)?;
+        let found = unless_absent(self.connection().send(call, request).await)?;
         Ok(match found {
             Some(_) => Removed::Yes,
             None => Removed::WasAbsent,
@@ -154,8 +151,8 @@ impl CredHub {
         &self,
         call: &Call,
         query: &[(&str, &str)],
-    ) -> Result<Vec<Credential>, CredHubError> {
-        let found = self.read::<Versions>(call, &DATA, query).await;
+    ) -> Result<Vec<Credential>, ServiceError> {
+        let found = self.connection().read::<Versions>(call, &DATA, query).await;
         let versions = unless_absent(found)?.map_or_else(Vec::new, |found| found.data);
         Ok(versions.into_iter().map(Credential::from).collect())
     }
@@ -164,13 +161,8 @@ impl CredHub {
         &self,
         call: &Call,
         query: &[(&str, &str)],
-    ) -> Result<Vec<CredentialName>, CredHubError> {
-        let request = Request::get(self.address(&DATA, query));
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        let found: Found = answer
-            .json()
-            .map_err(|source: UnreadableAnswer| asked.not_understood(source))?;
+    ) -> Result<Vec<CredentialName>, ServiceError> {
+        let found: Found = self.connection().read(call, &DATA, query).await?;
         Ok(found
             .credentials
             .into_iter()
@@ -192,7 +184,7 @@ impl fmt::Debug for Credential {
 }
 
 /// 404 says that there is nothing, or nothing for this client.
-pub(super) fn unless_absent<T>(found: Result<T, CredHubError>) -> Result<Option<T>, CredHubError> {
+pub(super) fn unless_absent<T>(found: Result<T, ServiceError>) -> Result<Option<T>, ServiceError> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(None),

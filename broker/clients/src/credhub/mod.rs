@@ -16,7 +16,6 @@
 
 mod connection;
 mod credentials;
-mod error;
 mod name;
 mod permissions;
 mod value;
@@ -24,7 +23,6 @@ mod version;
 
 pub use connection::{ConnectCredHubError, CredHub, CredHubClient};
 pub use credentials::{Credential, CredentialId, Removed};
-pub use error::CredHubError;
 pub use name::{CredentialName, InvalidCredentialName};
 pub use permissions::{Actor, Granted, Permission, PermissionId, PermittedOperation};
 pub use value::{CredentialValue, InvalidSecretJson, SecretJson};

@@ -4,11 +4,10 @@ use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CredHub, CredHubError, CredentialName, Removed, connection::Asked, credentials::unless_absent,
-};
+use super::{CredHub, CredentialName, Removed, credentials::unless_absent};
 use crate::{
     http::{Call, Method, Repeat, Request, StatusCode},
+    service_error::ServiceError,
     text_id::text_id,
 };
 
@@ -76,32 +75,25 @@ impl CredHub {
         name: &CredentialName,
         actor: &Actor,
         operations: &[PermittedOperation],
-    ) -> Result<Granted, CredHubError> {
+    ) -> Result<Granted, ServiceError> {
         let version = self.version(call).await?;
+        let post = |path: &[&str]| {
+            let url = self.connection().address(path, &[]);
+            Request::new(Method::POST, url, Repeat::WhenTransient)
+        };
         let request = if version.is_before_2() {
-            let permissions = [ActorsOperations { actor, operations }];
-            let body = serde_json::to_vec(&NewPermissions {
+            post(&V1).json(&NewPermissions {
                 credential_name: name,
-                permissions: &permissions,
-            });
-            (V1, body)
+                permissions: &[ActorsOperations { actor, operations }],
+            })
         } else {
-            let body = serde_json::to_vec(&NewPermission {
+            post(&V2).json(&NewPermission {
                 path: name,
                 actor,
                 operations,
-            });
-            (V2, body)
+            })
         };
-        let (path, body) = request;
-        let body = body.expect("names and operations can be written as JSON");
-        let request = Request::new(
-            Method::POST,
-            self.address(&path, &[]),
-            Repeat::WhenTransient,
-        )
-        .body("application/json", body);
-        match self.send(call, request).await {
+        match self.connection().send(call, request).await {
             Ok(_) => Ok(Granted::Now),
             Err(error) if error.status() == Some(StatusCode::CONFLICT) => {
                 if version.is_before_2() {
@@ -120,10 +112,13 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         actor: &Actor,
-    ) -> Result<Option<Permission>, CredHubError> {
+    ) -> Result<Option<Permission>, ServiceError> {
         let actor = actor.to_string();
         let query = [("path", name.as_str()), ("actor", actor.as_str())];
-        let found = self.read::<WirePermission>(call, &V2, &query).await;
+        let found = self
+            .connection()
+            .read::<WirePermission>(call, &V2, &query)
+            .await;
         Ok(unless_absent(found)?.map(|wire| Permission {
             id: wire.uuid,
             operations: wire.operations.into_iter().collect(),
@@ -138,11 +133,14 @@ impl CredHub {
         call: &Call,
         folder: Option<&CredentialName>,
         actor: &Actor,
-    ) -> Result<BTreeSet<PermittedOperation>, CredHubError> {
+    ) -> Result<BTreeSet<PermittedOperation>, ServiceError> {
         let path = format!("{}/*", folder.map_or("", CredentialName::as_str));
         let actor = actor.to_string();
         let query = [("path", path.as_str()), ("actor", actor.as_str())];
-        let found = self.read::<WirePermission>(call, &V2, &query).await;
+        let found = self
+            .connection()
+            .read::<WirePermission>(call, &V2, &query)
+            .await;
         Ok(unless_absent(found)?
             .map(|wire| wire.operations.into_iter().collect())
             .unwrap_or_default())
@@ -156,14 +154,14 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         actor: &Actor,
-    ) -> Result<Removed, CredHubError> {
+    ) -> Result<Removed, ServiceError> {
         let url = if self.version(call).await?.is_before_2() {
             let actor = actor.to_string();
             let query = [
                 ("credential_name", name.as_str()),
                 ("actor", actor.as_str()),
             ];
-            self.address(&V1, &query)
+            self.connection().address(&V1, &query)
         } else {
             let Some(permission) = self.permission(call, name, actor).await? else {
                 return Ok(Removed::WasAbsent);
@@ -171,10 +169,12 @@ impl CredHub {
             self.permission_address(&permission.id)
         };
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-        Ok(match unless_absent(self.send(call, request).await)? {
-            Some(_) => Removed::Yes,
-            None => Removed::WasAbsent,
-        })
+        Ok(
+            match unless_absent(self.connection().send(call, request).await)? {
+                Some(_) => Removed::Yes,
+                None => Removed::WasAbsent,
+            },
+        )
     }
 
     /// The actor is permitted something there: adds what it lacks.
@@ -184,7 +184,7 @@ impl CredHub {
         name: &CredentialName,
         actor: &Actor,
         operations: &[PermittedOperation],
-    ) -> Result<Granted, CredHubError> {
+    ) -> Result<Granted, ServiceError> {
         // Who may grant and not look has to take CredHub's word for it.
         let Some(permission) = self.permission(call, name, actor).await? else {
             return Ok(Granted::Already);
@@ -199,22 +199,18 @@ impl CredHub {
         if all == permission.operations {
             return Ok(Granted::Already);
         }
-        let body = serde_json::to_vec(&NewOperations { operations: &all })
-            .expect("operations can be written as JSON");
         let url = self.permission_address(&permission.id);
-        let request =
-            Request::new(Method::PATCH, url, Repeat::WhenTransient).body("application/json", body);
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        answer
-            .json::<WirePermission>()
-            .map_err(|source| asked.not_understood(source))?;
+        let request = Request::new(Method::PATCH, url, Repeat::WhenTransient)
+            .json(&NewOperations { operations: &all });
+        let answer = self.connection().send(call, request).await?;
+        answer.json::<WirePermission>()?;
         Ok(Granted::Now)
     }
 
     fn permission_address(&self, id: &PermissionId) -> url::Url {
         let [api, v2, permissions] = V2;
-        self.address(&[api, v2, permissions, id.as_str()], &[])
+        self.connection()
+            .address(&[api, v2, permissions, id.as_str()], &[])
     }
 }
 

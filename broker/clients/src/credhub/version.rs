@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::{CredHub, CredHubError, connection::Asked};
-use crate::http::{Call, Request, UnreadableAnswer};
+use super::CredHub;
+use crate::{
+    http::{Call, Request},
+    service_error::ServiceError,
+};
 
 /// The version of a CredHub.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub(super) struct App {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct Version {
     version: String,
 }
 
@@ -44,18 +47,15 @@ impl CredHub {
     /// The server's version, asked for until it is known. It needs a token, so that this tells
     /// whether the credentials are taken. Safe to repeat.
     #[tracing::instrument(name = "credhub.version", skip_all)]
-    pub async fn version(&self, call: &Call) -> Result<CredHubVersion, CredHubError> {
+    pub async fn version(&self, call: &Call) -> Result<CredHubVersion, ServiceError> {
         if let Some(version) = self.known_version().get() {
             return Ok(version.clone());
         }
-        let request = Request::get(self.address(&["version"], &[]));
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        let told = answer.json::<Told>().and_then(|told| {
-            let missing = "version number";
-            CredHubVersion::read(&told.version).ok_or(UnreadableAnswer::Missing { missing })
-        });
-        let version = told.map_err(|source| asked.not_understood(source))?;
+        let request = Request::get(self.connection().address(&["version"], &[]));
+        let answer = self.connection().send(call, request).await?;
+        let reported: Version = answer.json()?;
+        let version = CredHubVersion::read(&reported.version)
+            .ok_or_else(|| answer.lacks("version number"))?;
         Ok(self.known_version().get_or_init(|| version).clone())
     }
 }

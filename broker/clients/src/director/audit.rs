@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ConfigName, ConfigType, DeploymentName, Director, DirectorError, TaskId};
-use crate::http::Call;
+use super::{ConfigName, ConfigType, DeploymentName, Director, TaskId};
+use crate::{http::Call, service_error::ServiceError};
 
 /// Which records are asked for.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl Director {
         &self,
         call: &Call,
         filter: AuditFilter<'_>,
-    ) -> Result<Vec<AuditRecord>, DirectorError> {
+    ) -> Result<Vec<AuditRecord>, ServiceError> {
         let of_config;
         let query = match filter {
             AuditFilter::Deployment(deployment) => {

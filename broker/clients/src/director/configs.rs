@@ -5,9 +5,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConfigId, ConfigName, ConfigType, Director, DirectorError, connection::Asked, error::code,
+    ConfigId, ConfigName, ConfigType, Director,
+    error::{code, is_missing},
 };
-use crate::http::{Call, Method, Repeat, Request, StatusCode, Url};
+use crate::{
+    http::{Call, Method, Repeat, Request, StatusCode, Url},
+    service_error::ServiceError,
+};
 
 /// A version of a config (`spec/contracts/director-api.md`, "Configs").
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -60,7 +64,7 @@ pub enum PutConfigError {
     Director {
         /// Why.
         #[source]
-        source: DirectorError,
+        source: ServiceError,
     },
 }
 
@@ -76,7 +80,7 @@ impl Director {
         call: &Call,
         kind: &ConfigType,
         name: &ConfigName,
-    ) -> Result<Option<Config>, DirectorError> {
+    ) -> Result<Option<Config>, ServiceError> {
         let query = [
             ("type", kind.as_str()),
             ("name", name.as_str()),
@@ -94,7 +98,7 @@ impl Director {
         call: &Call,
         kind: &ConfigType,
         mut keep: impl FnMut(Config) -> Option<T>,
-    ) -> Result<C, DirectorError> {
+    ) -> Result<C, ServiceError> {
         let query = [("type", kind.as_str()), ("latest", "true")];
         let mut kept = C::default();
         self.read_each(call, &["configs"], &query, |config| {
@@ -110,7 +114,7 @@ impl Director {
         &self,
         call: &Call,
         name: &ConfigName,
-    ) -> Result<Vec<Config>, DirectorError> {
+    ) -> Result<Vec<Config>, ServiceError> {
         let query = [("name", name.as_str()), ("latest", "true")];
         self.read(call, &["configs"], &query).await
     }
@@ -121,10 +125,10 @@ impl Director {
         &self,
         call: &Call,
         id: &ConfigId,
-    ) -> Result<Option<Config>, DirectorError> {
+    ) -> Result<Option<Config>, ServiceError> {
         match self.read(call, &["configs", id.as_str()], &[]).await {
             Ok(config) => Ok(Some(config)),
-            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_CONFIG) => Ok(None),
+            Err(error) if is_missing(&error, code::NO_SUCH_CONFIG) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -143,7 +147,7 @@ impl Director {
         content: &str,
         expected: &Expected,
     ) -> Result<Config, PutConfigError> {
-        let written = serde_json::to_vec(&NewConfig {
+        let body = NewConfig {
             kind,
             name,
             content,
@@ -152,28 +156,15 @@ impl Director {
                 Expected::Nothing => Some("0"),
                 Expected::Latest(id) => Some(id.as_str()),
             },
-        })
-        .expect("texts can be written as JSON");
+        };
         let url = self.address(&["configs"], &[]);
-        let request = Request::new(Method::POST, url, Repeat::WhenTransient)
-            .body("application/json", written);
-        let asked = Asked::of(&request);
+        let request = Request::new(Method::POST, url, Repeat::WhenTransient).json(&body);
         let failed = |source| PutConfigError::Director { source };
-        let refused = match self.send(call, request).await {
-            Ok(answer) => {
-                return answer
-                    .json()
-                    .map_err(|source| failed(asked.not_understood(source)));
-            }
-            Err(refused) => refused,
-        };
-        let DirectorError::Refused {
-            status: StatusCode::PRECONDITION_FAILED,
-            ..
-        } = refused
-        else {
-            return Err(failed(refused));
-        };
+        match self.send(call, request).await {
+            Ok(answer) => return answer.json().map_err(failed),
+            Err(error) if error.status() == Some(StatusCode::PRECONDITION_FAILED) => {}
+            Err(error) => return Err(failed(error)),
+        }
         // An attempt whose answer was lost may have written this very text; the one after it then
         // finds another latest version than before.
         match self.config_latest(call, kind, name).await.map_err(failed)? {
@@ -198,7 +189,7 @@ impl Director {
         call: &Call,
         kind: &ConfigType,
         name: &ConfigName,
-    ) -> Result<Deleted, DirectorError> {
+    ) -> Result<Deleted, ServiceError> {
         let url = self.address(
             &["configs"],
             &[("type", kind.as_str()), ("name", name.as_str())],
@@ -212,25 +203,17 @@ impl Director {
         &self,
         call: &Call,
         id: &ConfigId,
-    ) -> Result<Deleted, DirectorError> {
+    ) -> Result<Deleted, ServiceError> {
         let url = self.address(&["configs", id.as_str()], &[]);
         self.delete_at(call, url).await
     }
 
-    async fn delete_at(&self, call: &Call, url: Url) -> Result<Deleted, DirectorError> {
-        match self
-            .send(
-                call,
-                Request::new(Method::DELETE, url, Repeat::WhenTransient),
-            )
-            .await
-        {
+    async fn delete_at(&self, call: &Call, url: Url) -> Result<Deleted, ServiceError> {
+        let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
+        match self.send(call, request).await {
             Ok(_) => Ok(Deleted::Yes),
             // Plain text, the same as for an address that does not exist; of a version a Director's error.
-            Err(DirectorError::Refused {
-                status: StatusCode::NOT_FOUND,
-                ..
-            }) => Ok(Deleted::WasAbsent),
+            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(Deleted::WasAbsent),
             Err(error) => Err(error),
         }
     }

@@ -2,40 +2,42 @@
 
 use std::{fmt, sync::Arc};
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
-use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue, LOCATION};
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::header::{HeaderName, HeaderValue, LOCATION};
+use secrecy::SecretString;
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
 
-use super::{Authentication, ContextId, DirectorError, SubmitError, TaskId, error::code};
+use super::{Authentication, ContextId, Info, NOT_ALLOWED, SubmitError, TaskId};
 use crate::{
+    connection::{Answered, Connection, Identity, Protocol, Shown, refused},
     http::{
-        Answer, Call, ClientError, HttpClient, Limits, Method, Neighbour, Repeat, Request,
-        StatusCode, TransportError, Trust, UnreadableAnswer, address, cut,
+        Answer, Call, ClientError, Limits, Method, Repeat, Request, Service, StatusCode, Trust,
+        address, basic_authorization, cut,
     },
-    uaa::{AuthorizedError, Grant, TokenError, TokenSource},
+    service_error::{FailureKind, ServiceError},
+    uaa::{Grant, TokenSource},
 };
 
 const PORT: u16 = 25555;
 const UAA_PORT: u16 = 443;
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CONTEXT_ID: HeaderName = HeaderName::from_static("x-bosh-context-id");
+
+static PROTOCOL: Protocol = Protocol {
+    service: Service::Director,
+    request_id: Some(HeaderName::from_static("x-request-id")),
+    asks_for_json: false,
+    accepts: |status| status.is_success() || status.is_redirection(),
+    // The 401 that a new token may change is plain text; the one about missing scopes is JSON.
+    refuses_token: |answer| {
+        answer.status() == StatusCode::UNAUTHORIZED && answer.json::<Refusal>().is_err()
+    },
+    refusal,
+    shown: Shown::Path,
+};
 
 /// A BOSH Director. Cheap to clone; clones share connections and token.
 #[derive(Clone)]
-pub struct Director(Arc<Inner>);
-
-struct Inner {
-    http: HttpClient,
-    server: Url,
-    identity: Identity,
-}
-
-enum Identity {
-    Basic(HeaderValue),
-    Uaa(TokenSource),
-}
+pub struct Director(Arc<Connection>);
 
 /// As whom the broker speaks to the Director.
 #[derive(Clone, Debug)]
@@ -71,7 +73,7 @@ pub enum ConnectError {
     Info {
         /// Why.
         #[source]
-        source: DirectorError,
+        source: ServiceError,
     },
     /// The credentials are of a kind that this Director refuses.
     #[error(
@@ -121,16 +123,15 @@ impl Director {
         limits: Limits,
     ) -> Result<Self, ConnectError> {
         let server = Self::server_at(url).map_err(|source| ConnectError::Client { source })?;
-        let http = HttpClient::new(trust, limits)
-            .map_err(|source| ConnectError::Client { source })?
-            .of(Neighbour::Director);
-        let info = super::info::anonymous(&http, &server, call)
+        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Nobody, limits)
+            .map_err(|source| ConnectError::Client { source })?;
+        let info = Info::read_by(&connection, call)
             .await
             .map_err(|source| ConnectError::Info { source })?;
         let identity = match (credentials, info.authentication) {
-            (Credentials::Basic { username, password }, Authentication::Basic) => {
-                Identity::Basic(basic(&username, &password)?)
-            }
+            (Credentials::Basic { username, password }, Authentication::Basic) => Identity::Basic(
+                basic_authorization(&username, &password).map_err(|_| ConnectError::Unusable)?,
+            ),
             (
                 Credentials::Uaa {
                     client_id,
@@ -144,7 +145,8 @@ impl Director {
                     client_id,
                     client_secret,
                 };
-                Identity::Uaa(TokenSource::on(&uaa, http.clone(), grant))
+                let http = connection.http().clone();
+                Identity::Token(TokenSource::on(uaa, http, grant))
             }
             (credentials, authentication) => {
                 return Err(ConnectError::OtherAuthentication {
@@ -153,31 +155,20 @@ impl Director {
                 });
             }
         };
-        Ok(Self(Arc::new(Inner {
-            http,
-            server,
-            identity,
-        })))
+        Ok(Self(Arc::new(connection.with(identity))))
     }
 
-    pub(super) fn http(&self) -> &HttpClient {
-        &self.0.http
-    }
-
-    pub(super) fn server(&self) -> &Url {
-        &self.0.server
+    pub(super) fn connection(&self) -> &Connection {
+        &self.0
     }
 
     /// Where the tokens come from, if the Director takes tokens.
     pub fn tokens(&self) -> Option<&TokenSource> {
-        match &self.0.identity {
-            Identity::Basic(_) => None,
-            Identity::Uaa(tokens) => Some(tokens),
-        }
+        self.0.tokens()
     }
 
     pub(super) fn address(&self, segments: &[&str], query: &[(&str, &str)]) -> Url {
-        address::on(&self.0.server, segments, query)
+        self.0.address(segments, query)
     }
 
     /// Reads something as JSON. Safe to repeat, so it is repeated.
@@ -186,11 +177,8 @@ impl Director {
         call: &Call,
         segments: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, DirectorError> {
-        let request = Request::get(self.address(segments, query));
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        answer.json().map_err(|source| asked.not_understood(source))
+    ) -> Result<T, ServiceError> {
+        self.0.read(call, segments, query).await
     }
 
     /// Reads an array of something as JSON, one member after the other. Safe to repeat, so it is repeated; members are taken
@@ -201,13 +189,9 @@ impl Director {
         segments: &[&str],
         query: &[(&str, &str)],
         take: impl FnMut(T),
-    ) -> Result<(), DirectorError> {
+    ) -> Result<(), ServiceError> {
         let request = Request::get(self.address(segments, query));
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        answer
-            .each_of_json(take)
-            .map_err(|source| asked.not_understood(source))
+        self.send(call, request).await?.each_of_json(take)
     }
 
     /// Starts a task and tells its id. Repeated only as long as no connection has come about.
@@ -226,9 +210,7 @@ impl Director {
         if let Some((content_type, body)) = body {
             request = request.body(content_type, body);
         }
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        Ok(started_task(&answer).map_err(|source| asked.not_understood(source))?)
+        Ok(started_task(&self.send(call, request).await?)?)
     }
 
     /// Starts a task that changes nothing, and so may be started more than once.
@@ -236,47 +218,24 @@ impl Director {
         &self,
         call: &Call,
         url: Url,
-    ) -> Result<TaskId, DirectorError> {
-        let request = Request::get(url);
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        started_task(&answer).map_err(|source| asked.not_understood(source))
+    ) -> Result<TaskId, ServiceError> {
+        started_task(&self.send(call, Request::get(url)).await?)
     }
 
-    /// Sends an authenticated request and sorts the refusals out: what comes back is a success or
-    /// a redirect.
+    /// What comes back is a success or a redirect.
     pub(super) async fn send(
         &self,
         call: &Call,
         request: Request,
-    ) -> Result<Answer, DirectorError> {
-        let request = request.request_id(REQUEST_ID, call);
-        let asked = Asked::of(&request);
-        let http = &self.0.http;
-        let sent = match &self.0.identity {
-            Identity::Basic(header) => {
-                let request = request.header(AUTHORIZATION, header.clone());
-                http.send(call, &request)
-                    .await
-                    .map_err(AuthorizedError::Transport)
-            }
-            Identity::Uaa(tokens) => {
-                http.send_with_token(call, request, tokens, is_unauthenticated)
-                    .await
-            }
-        };
-        match sent {
-            Ok(answer) => asked.accept(answer),
-            Err(AuthorizedError::Transport(source)) => Err(asked.no_answer(source)),
-            Err(AuthorizedError::Token(source)) => Err(asked.without_token(source)),
-        }
+    ) -> Result<Answered, ServiceError> {
+        self.0.send(call, request).await
     }
 }
 
 impl fmt::Debug for Director {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Director")
-            .field("server", &self.0.server.as_str())
+            .field("server", &self.0.server().as_str())
             .finish_non_exhaustive()
     }
 }
@@ -290,115 +249,45 @@ impl Credentials {
     }
 }
 
-/// What was asked, for the errors.
-pub(super) struct Asked {
-    method: Method,
-    path: String,
-}
-
-impl Asked {
-    pub(super) fn of(request: &Request) -> Self {
-        Self {
-            method: request.method().clone(),
-            path: request.path().to_owned(),
+fn refusal(answer: &Answer) -> FailureKind {
+    let refusal = answer.json::<Refusal>().ok();
+    let status = answer.status();
+    match refusal {
+        Some(refusal)
+            if status == StatusCode::UNAUTHORIZED && refusal.code == Some(NOT_ALLOWED) =>
+        {
+            FailureKind::NotAllowed {
+                description: cut(&refusal.description),
+            }
         }
-    }
-
-    pub(super) fn not_understood(self, source: UnreadableAnswer) -> DirectorError {
-        let Self { method, path } = self;
-        DirectorError::NotUnderstood {
-            method,
-            path,
-            source,
-        }
-    }
-
-    pub(super) fn no_answer(self, source: TransportError) -> DirectorError {
-        let Self { method, path } = self;
-        match source {
-            TransportError::OutOfTime { sent } => DirectorError::OutOfTime { method, path, sent },
-            source => DirectorError::NoAnswer {
-                method,
-                path,
-                source,
-            },
-        }
-    }
-
-    fn without_token(self, error: TokenError) -> DirectorError {
-        if error.is_out_of_time() {
-            self.no_answer(TransportError::OutOfTime { sent: false })
-        } else {
-            DirectorError::NoToken { source: error }
-        }
-    }
-
-    pub(super) fn accept(self, answer: Answer) -> Result<Answer, DirectorError> {
-        let status = answer.status();
-        if status.is_success() || status.is_redirection() {
-            return Ok(answer);
-        }
-        let Self { method, path } = self;
-        let said = answer.json::<Said>().ok();
-        if status == StatusCode::UNAUTHORIZED {
-            return Err(match said {
-                Some(said) if said.code == Some(code::NOT_ALLOWED) => DirectorError::NotAllowed {
-                    method,
-                    path,
-                    description: cut(&said.description),
-                },
-                Some(_) | None => DirectorError::Unauthenticated { method, path },
-            });
-        }
-        let (code, description) = match said {
-            Some(said) => (said.code, cut(&said.description)),
-            None => (None, answer.error_text()),
-        };
-        Err(DirectorError::Refused {
-            method,
-            path,
+        _ if status == StatusCode::UNAUTHORIZED => FailureKind::Unauthenticated,
+        Some(Refusal { code, description }) => FailureKind::Refused {
             status,
             code,
-            description,
-        })
+            name: String::new(),
+            description: cut(&description),
+        },
+        None => refused(answer),
     }
 }
 
 /// A Director's error.
 #[derive(Deserialize)]
-struct Said {
+struct Refusal {
     code: Option<u64>,
     description: String,
 }
 
-/// The 401 that a new token may mend is plain text; the one about missing scopes is JSON.
-fn is_unauthenticated(answer: &Answer) -> bool {
-    answer.status() == StatusCode::UNAUTHORIZED && answer.json::<Said>().is_err()
-}
-
 /// The Director answers the start of a task with a redirect to it: 302 or 303, as its front end
 /// has it. The address may be one that only the Director can reach, so only its end is read.
-fn started_task(answer: &Answer) -> Result<TaskId, UnreadableAnswer> {
-    const MISSING: UnreadableAnswer = UnreadableAnswer::Missing {
-        missing: "redirect to a task",
+fn started_task(answer: &Answered) -> Result<TaskId, ServiceError> {
+    let task = || {
+        if !matches!(answer.status(), StatusCode::FOUND | StatusCode::SEE_OTHER) {
+            return None;
+        }
+        let location = answer.header(&LOCATION)?;
+        let path = location.split(['?', '#']).next().unwrap_or_default();
+        path.trim_end_matches('/').rsplit('/').next()?.parse().ok()
     };
-    if !matches!(answer.status(), StatusCode::FOUND | StatusCode::SEE_OTHER) {
-        return Err(MISSING);
-    }
-    let location = answer.header(&LOCATION).ok_or(MISSING)?;
-    let path = location.split(['?', '#']).next().unwrap_or_default();
-    let last = path
-        .trim_end_matches('/')
-        .rsplit('/')
-        .next()
-        .unwrap_or_default();
-    last.parse().map_err(|_| MISSING)
-}
-
-fn basic(username: &str, password: &SecretString) -> Result<HeaderValue, ConnectError> {
-    let credentials = format!("{username}:{}", password.expose_secret());
-    let value = format!("Basic {}", BASE64_STANDARD.encode(credentials));
-    let mut value = HeaderValue::try_from(value).map_err(|_| ConnectError::Unusable)?;
-    value.set_sensitive(true);
-    Ok(value)
+    task().ok_or_else(|| answer.lacks("redirect to a task"))
 }

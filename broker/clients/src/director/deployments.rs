@@ -3,8 +3,14 @@
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{ContextId, DeploymentName, Director, DirectorError, SubmitError, TaskId, error::code};
-use crate::http::{Call, Method, StatusCode};
+use super::{
+    ContextId, DeploymentName, Director, SubmitError, TaskId,
+    error::{code, is_missing},
+};
+use crate::{
+    http::{Call, Method},
+    service_error::{FailureKind, ServiceError},
+};
 
 /// What the Director has under a name.
 #[derive(Clone, Debug)]
@@ -44,7 +50,7 @@ impl Director {
     /// Asks for names only, which is much cheaper for the Director. A deployment whose name does
     /// not fit into a path is left out.
     #[tracing::instrument(name = "director.deployments", skip_all)]
-    pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentSummary>, DirectorError> {
+    pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentSummary>, ServiceError> {
         let names_only = [
             ("exclude_configs", "true"),
             ("exclude_releases", "true"),
@@ -70,7 +76,7 @@ impl Director {
         &self,
         call: &Call,
         name: &DeploymentName,
-    ) -> Result<Deployment, DirectorError> {
+    ) -> Result<Deployment, ServiceError> {
         let found = self
             .read::<WireDeployment>(call, &["deployments", name.as_str()], &[])
             .await;
@@ -79,11 +85,12 @@ impl Director {
                 manifest: Some(manifest),
             }) => Ok(Deployment::Deployed(manifest.into())),
             Ok(WireDeployment { manifest: None }) => Ok(Deployment::NeverDeployed),
-            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_DEPLOYMENT) => {
-                Ok(Deployment::Absent)
-            }
+            Err(error) if is_missing(&error, code::NO_SUCH_DEPLOYMENT) => Ok(Deployment::Absent),
             // The Director looks the name up before it asks whose it is.
-            Err(DirectorError::NotAllowed { .. }) => Ok(Deployment::ForeignTeam),
+            Err(ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            }) => Ok(Deployment::ForeignTeam),
             Err(error) => Err(error),
         }
     }

@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, DeploymentName, Director, DirectorError, ErrandName, SubmitError, TaskId};
-use crate::http::{Call, Method};
+use super::{ContextId, DeploymentName, Director, ErrandName, SubmitError, TaskId};
+use crate::{
+    http::{Call, Method},
+    service_error::ServiceError,
+};
 
 /// Which instances an errand runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -85,14 +88,9 @@ impl Director {
         &self,
         call: &Call,
         task: TaskId,
-    ) -> Result<Vec<ErrandResult>, DirectorError> {
-        let (asked, output) = self.result(call, task).await?;
-        let lines = output.lines().filter(|line| !line.trim().is_empty());
-        let results =
-            lines.map(|line| serde_json::from_str(line).map(|wire: WireResult| wire.into()));
-        results
-            .collect::<Result<_, serde_json::Error>>()
-            .map_err(|error| asked.not_understood(error.into()))
+    ) -> Result<Vec<ErrandResult>, ServiceError> {
+        let results: Vec<WireResult> = self.result_lines(call, task).await?;
+        Ok(results.into_iter().map(ErrandResult::from).collect())
     }
 }
 

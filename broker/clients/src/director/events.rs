@@ -2,8 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Director, DirectorError, TaskId};
-use crate::http::{Call, StatusCode};
+use super::{Director, TaskId};
+use crate::{
+    http::{Call, StatusCode},
+    service_error::ServiceError,
+};
 
 /// A part of a task's events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +108,7 @@ impl Director {
         call: &Call,
         task: TaskId,
         from_byte: u64,
-    ) -> Result<EventChunk, DirectorError> {
+    ) -> Result<EventChunk, ServiceError> {
         let Some(answer) = self.event_output(call, task, from_byte).await? else {
             return Ok(EventChunk {
                 events: Vec::new(),

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use serde::Deserialize;
-use url::Url;
 
-use super::{Director, DirectorError, connection::Asked};
-use crate::http::{Call, HttpClient, Request, address};
+use super::Director;
+use crate::{connection::Connection, http::Call, service_error::ServiceError};
 
 /// What the Director tells about itself (`spec/contracts/director-api.md`, "Authentication").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +43,14 @@ pub enum Authentication {
 impl Director {
     /// What the Director tells about itself to anybody; `user` is `None`. Safe to repeat.
     #[tracing::instrument(name = "director.info", skip_all)]
-    pub async fn info(&self, call: &Call) -> Result<Info, DirectorError> {
-        anonymous(self.http(), self.server(), call).await
+    pub async fn info(&self, call: &Call) -> Result<Info, ServiceError> {
+        Info::read_by(self.connection(), call).await
     }
 
     /// What the Director tells about itself to the broker. The Director never refuses this: see
     /// [`Info::user`]. Safe to repeat.
     #[tracing::instrument(name = "director.authenticated_info", skip_all)]
-    pub async fn authenticated_info(&self, call: &Call) -> Result<Info, DirectorError> {
+    pub async fn authenticated_info(&self, call: &Call) -> Result<Info, ServiceError> {
         let known: WireInfo = self.read(call, &["info"], &[]).await?;
         if known.user.is_some() {
             return Ok(known.into());
@@ -68,21 +67,15 @@ impl Director {
     }
 }
 
-pub(super) async fn anonymous(
-    http: &HttpClient,
-    server: &Url,
-    call: &Call,
-) -> Result<Info, DirectorError> {
-    let request = Request::get(address::on(server, &["info"], &[]));
-    let answer = http
-        .send(call, &request)
-        .await
-        .map_err(|source| Asked::of(&request).no_answer(source))?;
-    let info: WireInfo = Asked::of(&request)
-        .accept(answer)?
-        .json()
-        .map_err(|source| Asked::of(&request).not_understood(source))?;
-    Ok(info.into())
+impl Info {
+    pub(super) async fn read_by(
+        connection: &Connection,
+        call: &Call,
+    ) -> Result<Self, ServiceError> {
+        let url = connection.address(&["info"], &[]);
+        let info: WireInfo = connection.read_anonymously(call, url).await?;
+        Ok(info.into())
+    }
 }
 
 impl fmt::Display for Authentication {

@@ -4,8 +4,11 @@ use std::{collections::BTreeSet, time::Duration};
 
 use serde::Deserialize;
 
-use super::{DeploymentName, Director, DirectorError, TaskId, error::code};
-use crate::http::{Call, StatusCode};
+use super::{
+    DeploymentName, Director, TaskId,
+    error::{code, is_missing},
+};
+use crate::{http::Call, service_error::ServiceError};
 
 /// What is kept of a call's time to cancel the task that asks the agents, should it not end in time.
 const TO_CANCEL: Duration = Duration::from_secs(2);
@@ -47,11 +50,11 @@ impl Director {
         &self,
         call: &Call,
         deployment: &DeploymentName,
-    ) -> Result<Option<Vec<InstanceState>>, DirectorError> {
+    ) -> Result<Option<Vec<InstanceState>>, ServiceError> {
         let segments = ["deployments", deployment.as_str(), "instances"];
         let listed: Vec<Listed> = match self.read(call, &segments, &[]).await {
             Ok(listed) => listed,
-            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_DEPLOYMENT) => {
+            Err(error) if is_missing(&error, code::NO_SUCH_DEPLOYMENT) => {
                 return Ok(None);
             }
             Err(error) => return Err(error),
@@ -88,14 +91,14 @@ impl Director {
         &self,
         call: &Call,
         task: TaskId,
-    ) -> Result<Vec<ToldByAgent>, DirectorError> {
+    ) -> Result<Vec<ToldByAgent>, ServiceError> {
         let left = call.deadline.remaining();
         let in_time = Call {
             deadline: call.deadline.within(left.saturating_sub(TO_CANCEL)),
             ..call.clone()
         };
         if let Err(error) = self.wait_for(&in_time, task).await {
-            if let DirectorError::OutOfTime { .. } = error
+            if error.is_timeout()
                 && let Err(error) = self.cancel(call, task).await
             {
                 // Its words are not masked here.
@@ -107,11 +110,7 @@ impl Director {
             }
             return Err(error);
         }
-        let (asked, output) = self.result(call, task).await?;
-        let lines = output.lines().filter(|line| !line.trim().is_empty());
-        let told: Result<Vec<ToldByAgent>, serde_json::Error> =
-            lines.map(serde_json::from_str).collect();
-        told.map_err(|error| asked.not_understood(error.into()))
+        self.result_lines(call, task).await
     }
 }
 

@@ -3,9 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DeploymentName, Director, DirectorError, LinkId, LinkProviderId, connection::Asked, error::code,
+    DeploymentName, Director, LinkId, LinkProviderId,
+    error::{code, is_missing},
 };
-use crate::http::{Call, Method, Repeat, Request, StatusCode};
+use crate::{
+    http::{Call, Method, Repeat, Request},
+    service_error::ServiceError,
+};
 
 /// Something that a job of a deployment offers (`spec/contracts/director-api.md`, "Links").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +77,7 @@ impl Director {
         &self,
         call: &Call,
         deployment: &DeploymentName,
-    ) -> Result<Vec<LinkProvider>, DirectorError> {
+    ) -> Result<Vec<LinkProvider>, ServiceError> {
         let query = [("deployment", deployment.as_str())];
         let wire: Vec<WireProvider> = self.read(call, &["link_providers"], &query).await?;
         Ok(wire.into_iter().map(LinkProvider::from).collect())
@@ -87,8 +91,8 @@ impl Director {
         call: &Call,
         provider: &LinkProviderId,
         consumer: &str,
-    ) -> Result<LinkId, DirectorError> {
-        let written = serde_json::to_vec(&NewLink {
+    ) -> Result<LinkId, ServiceError> {
+        let body = NewLink {
             link_provider_id: provider,
             link_consumer: Consumer {
                 owner_object: Owner {
@@ -96,16 +100,10 @@ impl Director {
                     kind: "external",
                 },
             },
-        })
-        .expect("texts can be written as JSON");
+        };
         let url = self.address(&["links"], &[]);
-        let request = Request::new(Method::POST, url, Repeat::WhenTransient)
-            .body("application/json", written);
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        let link: WireLink = answer
-            .json()
-            .map_err(|source| asked.not_understood(source))?;
+        let request = Request::new(Method::POST, url, Repeat::WhenTransient).json(&body);
+        let link: WireLink = self.send(call, request).await?.json()?;
         Ok(link.id)
     }
 
@@ -116,7 +114,7 @@ impl Director {
         call: &Call,
         link: &LinkId,
         filter: &AddressFilter,
-    ) -> Result<String, DirectorError> {
+    ) -> Result<String, ServiceError> {
         let mut query = vec![("link_id", link.as_str())];
         query.extend(filter.azs.iter().map(|az| ("azs[]", az.as_str())));
         query.extend(filter.health.map(|health| ("status", health.as_str())));
@@ -130,14 +128,12 @@ impl Director {
         &self,
         call: &Call,
         link: &LinkId,
-    ) -> Result<DeletedLink, DirectorError> {
+    ) -> Result<DeletedLink, ServiceError> {
         let url = self.address(&["links", link.as_str()], &[]);
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
         match self.send(call, request).await {
             Ok(_) => Ok(DeletedLink::Yes),
-            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_LINK) => {
-                Ok(DeletedLink::WasAbsent)
-            }
+            Err(error) if is_missing(&error, code::NO_SUCH_LINK) => Ok(DeletedLink::WasAbsent),
             Err(error) => Err(error),
         }
     }

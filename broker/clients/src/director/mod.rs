@@ -39,7 +39,8 @@ pub use configs::{Config, Deleted, Expected, PutConfigError};
 pub use connection::{ConnectError, Credentials, Director};
 pub use deployments::{Deployment, DeploymentSummary, Force};
 pub use errands::{ErrandResult, InstanceSelector};
-pub use error::{DirectorError, SubmitError};
+pub(crate) use error::NOT_ALLOWED;
+pub use error::SubmitError;
 pub use events::{Event, EventChunk, Failure, Remark, RemarkKind, Step, StepState};
 pub use ids::{
     ConfigId, ConfigName, ConfigType, ContextId, DeploymentName, ErrandName, InvalidContextId,

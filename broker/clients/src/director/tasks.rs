@@ -6,12 +6,17 @@ use std::{
 };
 
 use reqwest::header::RANGE;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
-    ContextId, DeploymentName, Director, DirectorError, TaskId, connection::Asked, error::code,
+    ContextId, DeploymentName, Director, TaskId,
+    error::{code, is_missing},
 };
-use crate::http::{Answer, Call, Method, Repeat, Request, StatusCode};
+use crate::{
+    connection::Answered,
+    http::{Call, Method, Repeat, Request, StatusCode, UnreadableAnswer},
+    service_error::ServiceError,
+};
 
 /// A piece of work of the Director (`spec/contracts/director-api.md`, "Tasks").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,24 +87,20 @@ impl Director {
     /// One task; `None` if there is none, or if it is so old that the Director has dropped it.
     /// Safe to repeat.
     #[tracing::instrument(name = "director.task", skip_all, fields(bosh.task.id = %id))]
-    pub async fn task(&self, call: &Call, id: TaskId) -> Result<Option<Task>, DirectorError> {
+    pub async fn task(&self, call: &Call, id: TaskId) -> Result<Option<Task>, ServiceError> {
         match self
             .read::<WireTask>(call, &["tasks", &id.to_string()], &[])
             .await
         {
             Ok(wire) => Ok(Some(wire.into())),
-            Err(error) if error.is(StatusCode::NOT_FOUND, code::NO_SUCH_TASK) => Ok(None),
+            Err(error) if is_missing(&error, code::NO_SUCH_TASK) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// The tasks that a filter lets through, of every kind, by rising id. Safe to repeat.
     #[tracing::instrument(name = "director.tasks", skip_all)]
-    pub async fn tasks(
-        &self,
-        call: &Call,
-        filter: &TaskFilter,
-    ) -> Result<Vec<Task>, DirectorError> {
+    pub async fn tasks(&self, call: &Call, filter: &TaskFilter) -> Result<Vec<Task>, ServiceError> {
         let states: Vec<_> = filter.states.iter().map(TaskState::as_str).collect();
         let states = states.join(",");
         let limit = filter.limit.map(|limit| limit.to_string());
@@ -126,42 +127,42 @@ impl Director {
 
     /// Cancels a task. Safe to repeat.
     #[tracing::instrument(name = "director.cancel", skip_all, fields(bosh.task.id = %id))]
-    pub async fn cancel(&self, call: &Call, id: TaskId) -> Result<Cancellation, DirectorError> {
+    pub async fn cancel(&self, call: &Call, id: TaskId) -> Result<Cancellation, ServiceError> {
         // The plural path does not know DELETE.
         let url = self.address(&["task", &id.to_string()], &[]);
-        match self
-            .send(
-                call,
-                Request::new(Method::DELETE, url, Repeat::WhenTransient),
-            )
-            .await
-        {
+        let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
+        match self.send(call, request).await {
             Ok(_) => Ok(Cancellation::Requested),
-            Err(DirectorError::Refused {
-                status: StatusCode::BAD_REQUEST,
-                code: None,
-                ..
-            }) => Ok(Cancellation::TooLate),
+            Err(error)
+                if error.status() == Some(StatusCode::BAD_REQUEST) && error.code().is_none() =>
+            {
+                Ok(Cancellation::TooLate)
+            }
             Err(error) => Err(error),
         }
     }
 
     /// What a task yields: lines of errand results, nothing for deploys and deletes. Safe to repeat.
     #[tracing::instrument(name = "director.result_output", skip_all, fields(bosh.task.id = %task))]
-    pub async fn result_output(&self, call: &Call, task: TaskId) -> Result<String, DirectorError> {
-        let (_, output) = self.result(call, task).await?;
-        Ok(output)
+    pub async fn result_output(&self, call: &Call, task: TaskId) -> Result<String, ServiceError> {
+        Ok(self.result(call, task).await?.text())
     }
 
-    pub(super) async fn result(
+    pub(super) async fn result(&self, call: &Call, task: TaskId) -> Result<Answered, ServiceError> {
+        self.send(call, self.output(task, "result")).await
+    }
+
+    /// The result of a task that has a JSON text in each of its lines.
+    pub(super) async fn result_lines<T: DeserializeOwned>(
         &self,
         call: &Call,
         task: TaskId,
-    ) -> Result<(Asked, String), DirectorError> {
-        let request = self.output(task, "result");
-        let asked = Asked::of(&request);
-        let answer = self.send(call, request).await?;
-        Ok((asked, answer.text()))
+    ) -> Result<Vec<T>, ServiceError> {
+        let answer = self.result(call, task).await?;
+        let text = answer.text();
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let read: Result<_, serde_json::Error> = lines.map(serde_json::from_str).collect();
+        answer.understood(read.map_err(UnreadableAnswer::from))
     }
 
     /// A part of the event output; `None` if there is nothing from that byte on.
@@ -170,20 +171,14 @@ impl Director {
         call: &Call,
         task: TaskId,
         from_byte: u64,
-    ) -> Result<Option<Answer>, DirectorError> {
+    ) -> Result<Option<Answered>, ServiceError> {
         let range = format!("bytes={from_byte}-")
             .try_into()
             .expect("digits are fit for a header");
-        match self
-            .send(call, self.output(task, "event").header(RANGE, range))
-            .await
-        {
-            Ok(answer) => Ok(Some(answer)),
-            Err(DirectorError::Refused {
-                status: StatusCode::RANGE_NOT_SATISFIABLE,
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
+        let request = self.output(task, "event").header(RANGE, range);
+        match self.send(call, request).await {
+            Err(error) if error.status() == Some(StatusCode::RANGE_NOT_SATISFIABLE) => Ok(None),
+            answer => answer.map(Some),
         }
     }
 

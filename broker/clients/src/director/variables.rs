@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{DeploymentName, Director, DirectorError};
-use crate::http::Call;
+use super::{DeploymentName, Director};
+use crate::{http::Call, service_error::ServiceError};
 
 /// A value that a deployment refers to, in the version that it uses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -24,7 +24,7 @@ impl Director {
         &self,
         call: &Call,
         name: &DeploymentName,
-    ) -> Result<Vec<Variable>, DirectorError> {
+    ) -> Result<Vec<Variable>, ServiceError> {
         self.read(call, &["deployments", name.as_str(), "variables"], &[])
             .await
     }

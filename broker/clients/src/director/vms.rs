@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use super::{DeploymentName, Director, DirectorError, TaskId, TaskState};
-use crate::http::{Call, UnreadableAnswer};
+use super::{DeploymentName, Director, TaskId, TaskState};
+use crate::{http::Call, service_error::ServiceError};
 
 /// The pauses between two looks at a task that asks agents: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -24,7 +25,7 @@ impl Director {
         &self,
         call: &Call,
         deployment: &DeploymentName,
-    ) -> Result<BTreeMap<String, Vec<String>>, DirectorError> {
+    ) -> Result<BTreeMap<String, Vec<String>>, ServiceError> {
         let segments = ["deployments", deployment.as_str(), "vms"];
         let listed: Vec<Vm> = self.read(call, &segments, &[]).await?;
         let are_told = |vm: &Vm| matches!(vm.ips, Addresses::Told(_));
@@ -35,28 +36,27 @@ impl Director {
             .start_reading(call, self.address(&segments, &[("format", "full")]))
             .await?;
         self.wait_for(call, task).await?;
-        let (asked, output) = self.result(call, task).await?;
-        let lines = output.lines().filter(|line| !line.trim().is_empty());
-        let told: Result<Vec<Vm>, serde_json::Error> = lines.map(serde_json::from_str).collect();
-        told.map(by_group)
-            .map_err(|error| asked.not_understood(error.into()))
+        Ok(by_group(self.result_lines(call, task).await?))
     }
 
     /// Waits until a task has ended well.
-    pub(super) async fn wait_for(&self, call: &Call, task: TaskId) -> Result<(), DirectorError> {
-        let mut pause = FIRST_PAUSE;
+    pub(super) async fn wait_for(&self, call: &Call, task: TaskId) -> Result<(), ServiceError> {
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(FIRST_PAUSE)
+            .with_max_delay(LONGEST_PAUSE)
+            .without_max_times()
+            .build();
         loop {
             let state = self.task(call, task).await?.map(|task| task.state);
             match state {
                 Some(TaskState::Done) => return Ok(()),
                 Some(state) if !state.is_finished() => {
+                    let pause = pauses.next().unwrap_or(LONGEST_PAUSE);
                     sleep(pause.min(call.deadline.remaining())).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
                 }
                 Some(_) | None => {
                     let missing = "list of VMs: the task that makes it has failed";
-                    let (asked, _) = self.result(call, task).await?;
-                    return Err(asked.not_understood(UnreadableAnswer::Missing { missing }));
+                    return Err(self.result(call, task).await?.lacks(missing));
                 }
             }
         }

@@ -4,7 +4,6 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::StatusCode;
 use tokio::{
     sync::Semaphore,
     time::{Instant, sleep, timeout_at},
@@ -12,9 +11,11 @@ use tokio::{
 use tracing::{debug, warn};
 use url::{Host, Url};
 
+use crate::service_error::is_of_gateway;
+
 use super::{
     Answer, Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeFault, Limits,
-    Neighbour, Repeat, Request, TransportError, Trust, error::tls_error, observer,
+    Repeat, Request, Service, TransportError, Trust, error::tls_error, observer,
 };
 
 /// Idle connections are given up before a server's own limit, so that few requests meet a
@@ -35,7 +36,7 @@ pub struct HttpClient {
     direct: reqwest::Client,
     turns: Arc<Semaphore>,
     limits: Arc<Limits>,
-    neighbour: Option<Neighbour>,
+    service: Option<Service>,
 }
 
 impl HttpClient {
@@ -51,17 +52,21 @@ impl HttpClient {
             direct: build(settings(trust, &limits).no_proxy())?,
             turns: Arc::new(Semaphore::new(CONNECTIONS)),
             limits: Arc::new(limits),
-            neighbour: None,
+            service: None,
         })
     }
 
-    /// The same connections for calls to this neighbour, under which the [observer](super::Observer) hears of them.
+    /// The same connections for calls to this service, under which the [observer](super::Observer) hears of them.
     #[must_use]
-    pub(crate) fn of(self, neighbour: Neighbour) -> Self {
+    pub(crate) fn of(self, service: Service) -> Self {
         Self {
-            neighbour: Some(neighbour),
+            service: Some(service),
             ..self
         }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Sends a request, again as far as it allows, and reads the answer to its end.
@@ -84,9 +89,9 @@ impl HttpClient {
                 may_repeat(request.repeat, &outcome) && *pause < call.deadline.remaining()
             });
             report(request, &outcome, taken, attempt, pause);
-            if let Some(neighbour) = self.neighbour {
+            if let Some(service) = self.service {
                 observer::tell(&Attempt {
-                    neighbour,
+                    service,
                     outcome: outcome.as_ref().map_or(AttemptOutcome::Failed, |answer| {
                         AttemptOutcome::Answered(answer.status)
                     }),
@@ -124,9 +129,9 @@ impl HttpClient {
     }
 
     async fn exchange(&self, request: &Request) -> Result<Answer, TransportError> {
-        if let Some(neighbour) = self.neighbour {
+        if let Some(service) = self.service {
             observer::tell_departure(&Departure {
-                neighbour,
+                service,
                 method: &request.method,
                 url: &request.url,
             });
@@ -274,19 +279,11 @@ fn of_all(
 
 fn may_repeat(repeat: Repeat, outcome: &Result<Answer, TransportError>) -> bool {
     match (repeat, outcome) {
-        (Repeat::WhenTransient, Ok(answer)) => is_transient(answer.status),
+        (Repeat::WhenTransient, Ok(answer)) => is_of_gateway(answer.status),
         (Repeat::WhenTransient, Err(error)) => error.is_transient(),
         (Repeat::WhileUnsent, Ok(_)) => false,
         (Repeat::WhileUnsent, Err(error)) => matches!(error, TransportError::NotConnected { .. }),
     }
-}
-
-/// Whether a status tells of trouble on the way rather than of the request.
-pub(crate) fn is_transient(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
-    )
 }
 
 fn report(
@@ -330,6 +327,8 @@ fn report(
 
 #[cfg(test)]
 mod tests {
+    use reqwest::StatusCode;
+
     use super::*;
 
     fn answer(status: StatusCode) -> Answer {

@@ -32,7 +32,7 @@ pub use client::{HttpClient, proxy_for};
 pub use error::{ClientError, TransportError};
 pub use limits::Limits;
 pub use observer::{
-    Attempt, AttemptOutcome, Departure, Neighbour, Observer, TokenEvent, observe_calls,
+    Attempt, AttemptOutcome, Departure, Observer, Service, TokenEvent, observe_calls,
 };
 pub use request::{Repeat, Request, UnsendableCredentials, basic_authorization};
 pub use reqwest::{Method, StatusCode, header};
@@ -40,6 +40,5 @@ pub use tls::{Break, HandshakeFault, is_of_a_namesake, is_of_an_authority};
 pub use trust::{Trust, TrustError};
 pub use url::Url;
 
-pub(crate) use client::is_transient;
-pub(crate) use observer::tell_token;
+pub(crate) use observer::observe_token;
 pub(crate) use said::{Name, Words};

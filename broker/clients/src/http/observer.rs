@@ -5,9 +5,9 @@ use std::{sync::OnceLock, time::Duration};
 use reqwest::{Method, StatusCode};
 use url::Url;
 
-/// Whom a call goes to.
+/// Which service a call goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Neighbour {
+pub enum Service {
     /// The BOSH Director.
     Director,
     /// UAA, of either foundation.
@@ -18,13 +18,15 @@ pub enum Neighbour {
     CloudController,
     /// The service instances API.
     ServiceInstancesApi,
+    /// The management API of a broker.
+    BrokerManagementApi,
 }
 
 /// One attempt at a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Whom it went to.
-    pub neighbour: Neighbour,
+    /// Which service it went to.
+    pub service: Service,
     /// What came of it.
     pub outcome: AttemptOutcome,
     /// How long it took.
@@ -45,8 +47,8 @@ pub enum AttemptOutcome {
 /// A request that is about to be sent, for the first time or again.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<'a> {
-    /// Whom it goes to.
-    pub neighbour: Neighbour,
+    /// Which service it goes to.
+    pub service: Service,
     /// Its method.
     pub method: &'a Method,
     /// Where it goes, query included.
@@ -98,14 +100,14 @@ pub(super) fn tell_departure(departure: &Departure<'_>) {
     }
 }
 
-pub(crate) fn tell_token(event: TokenEvent) {
+pub(crate) fn observe_token(event: TokenEvent) {
     if let Some(observer) = OBSERVER.get() {
         observer.token(event);
     }
 }
 
-impl Neighbour {
-    /// Every neighbour.
+impl Service {
+    /// Every service that a broker calls.
     pub const ALL: &[Self] = &[
         Self::Director,
         Self::Uaa,
@@ -114,7 +116,7 @@ impl Neighbour {
         Self::ServiceInstancesApi,
     ];
 
-    /// The neighbour in one word.
+    /// The service in one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Director => "director",
@@ -122,6 +124,19 @@ impl Neighbour {
             Self::CredHub => "credhub",
             Self::CloudController => "cloud-controller",
             Self::ServiceInstancesApi => "service-instances-api",
+            Self::BrokerManagementApi => "broker-management-api",
+        }
+    }
+
+    /// The service in a sentence.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Director => "the Director",
+            Self::Uaa => "UAA",
+            Self::CredHub => "CredHub",
+            Self::CloudController => "the Cloud Controller",
+            Self::ServiceInstancesApi => "the service instances API",
+            Self::BrokerManagementApi => "the broker",
         }
     }
 }

@@ -90,6 +90,13 @@ impl Request {
         )
     }
 
+    /// With a body of JSON.
+    #[must_use]
+    pub fn json(self, body: &impl serde::Serialize) -> Self {
+        let body = serde_json::to_vec(body).expect("bodies are made of texts, lists and raw JSON");
+        self.body("application/json", body)
+    }
+
     /// Names the caller's request, if it has an id that fits into a header.
     #[must_use]
     pub fn request_id(self, header: HeaderName, call: &Call) -> Self {

@@ -1,12 +1,11 @@
 //! What a token is given for.
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
-use super::TokenError;
+use crate::http::{UnsendableCredentials, basic_authorization};
 
 /// What a token is given for.
 #[derive(Clone, Debug)]
@@ -30,23 +29,18 @@ pub enum Grant {
 impl Grant {
     /// Basic authentication of the client. Both halves are percent-encoded, as UAA expects with
     /// `X-CF-ENCODED-CREDENTIALS: true` and decodes by default without it.
-    pub(super) fn authorization(&self) -> Result<HeaderValue, TokenError> {
+    pub(super) fn authorization(&self) -> Result<HeaderValue, UnsendableCredentials> {
         let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-        let credentials = match self {
+        match self {
             Self::ClientCredentials {
                 client_id,
                 client_secret,
-            } => format!(
-                "{}:{}",
-                encode(client_id),
-                encode(client_secret.expose_secret())
+            } => basic_authorization(
+                &encode(client_id),
+                &encode(client_secret.expose_secret()).into(),
             ),
-            Self::Password { .. } => "cf:".to_owned(),
-        };
-        let value = format!("Basic {}", BASE64_STANDARD.encode(credentials));
-        let mut value = HeaderValue::try_from(value).map_err(|_| TokenError::Unusable)?;
-        value.set_sensitive(true);
-        Ok(value)
+            Self::Password { .. } => basic_authorization("cf", &SecretString::default()),
+        }
     }
 
     pub(super) fn form(&self) -> String {
@@ -64,6 +58,8 @@ impl Grant {
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+
     use super::*;
 
     #[test]

@@ -4,16 +4,12 @@
 
 mod claims;
 mod clients;
-mod error;
 mod grant;
 mod token_source;
 
 pub use claims::Claims;
 pub use clients::{
-    ClientAdministration, ClientAdministrationError, ClientId, ClientRegistration, ClientRights,
-    CreateClientError, NewClient, SecretChange,
+    ClientAdministration, ClientId, ClientRegistration, ClientRights, NewClient, SecretChange,
 };
-pub use error::TokenError;
 pub use grant::Grant;
-pub(crate) use token_source::AuthorizedError;
 pub use token_source::{Token, TokenSource};

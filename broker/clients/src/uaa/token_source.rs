@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use secrecy::SecretString;
 use serde::Deserialize;
 use tokio::{
     sync::Mutex,
@@ -18,14 +18,30 @@ use tokio::{
 };
 use url::Url;
 
-use super::{Grant, TokenError};
-use crate::http::{
-    Answer, Call, ClientError, HttpClient, Limits, Method, Neighbour, Repeat, Request, TokenEvent,
-    TransportError, Trust, UnreadableAnswer, address, cut, tell_token,
+use super::Grant;
+use crate::{
+    connection::{Connection, Identity, Protocol, Shown, is_success, is_unauthorized},
+    http::{
+        Answer, Call, ClientError, HttpClient, Limits, Method, Repeat, Request, Service,
+        TokenEvent, Trust, address, cut, observe_token,
+    },
+    service_error::{FailureKind, ServiceError},
 };
 
+const ENDPOINT: [&str; 2] = ["oauth", "token"];
 const ENCODED_CREDENTIALS: HeaderName = HeaderName::from_static("x-cf-encoded-credentials");
 const FORM: &str = "application/x-www-form-urlencoded";
+
+static PROTOCOL: Protocol = Protocol {
+    service: Service::Uaa,
+    request_id: None,
+    asks_for_json: true,
+    accepts: is_success,
+    refuses_token: is_unauthorized,
+    refusal,
+    shown: Shown::HostAndPath,
+};
+
 /// A token is renewed this long before its end, or a tenth of its life if that is shorter.
 const RENEWED_BEFORE_END: Duration = Duration::from_secs(10);
 
@@ -37,8 +53,7 @@ const RENEWED_BEFORE_END: Duration = Duration::from_secs(10);
 pub struct TokenSource(Arc<Inner>);
 
 struct Inner {
-    http: HttpClient,
-    endpoint: Url,
+    connection: Connection,
     grant: Grant,
     current: Mutex<Option<Current>>,
     /// The last token that was refused, by its number.
@@ -54,6 +69,7 @@ struct Current {
 #[derive(Clone)]
 pub struct Token {
     value: SecretString,
+    authorization: HeaderValue,
     scopes: Arc<[String]>,
     /// Counts the tokens of a source, from 1.
     number: u64,
@@ -68,13 +84,18 @@ impl TokenSource {
         limits: Limits,
     ) -> Result<Self, ClientError> {
         let server = address::server(url)?;
-        Ok(Self::on(&server, HttpClient::new(trust, limits)?, grant))
+        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Nobody, limits)?;
+        Ok(Self::over(connection, grant))
     }
 
-    pub(crate) fn on(server: &Url, http: HttpClient, grant: Grant) -> Self {
+    /// Over the connections of another client.
+    pub(crate) fn on(server: Url, http: HttpClient, grant: Grant) -> Self {
+        Self::over(Connection::on(&PROTOCOL, server, http), grant)
+    }
+
+    fn over(connection: Connection, grant: Grant) -> Self {
         Self(Arc::new(Inner {
-            http: http.of(Neighbour::Uaa),
-            endpoint: address::on(server, &["oauth", "token"], &[]),
+            connection,
             grant,
             current: Mutex::new(None),
             refused: AtomicU64::new(0),
@@ -82,11 +103,11 @@ impl TokenSource {
     }
 
     /// The token that is in use, or a new one. Safe to repeat.
-    #[tracing::instrument(name = "uaa.token", skip_all, fields(host = self.host()))]
-    pub async fn token(&self, call: &Call) -> Result<Token, TokenError> {
+    #[tracing::instrument(name = "uaa.token", skip_all, fields(host = self.0.connection.server().host_str()))]
+    pub async fn token(&self, call: &Call) -> Result<Token, ServiceError> {
         let mut current = timeout_at(call.deadline.instant(), self.0.current.lock())
             .await
-            .map_err(|_| TokenError::OutOfTime)?;
+            .map_err(|_| self.failure(FailureKind::OutOfTime { sent: false }))?;
         let mut number = 1;
         if let Some(current) = &*current {
             let refused = self.0.refused.load(Ordering::Acquire) >= current.token.number;
@@ -102,12 +123,9 @@ impl TokenSource {
         Ok(token)
     }
 
-    /// The address of the UAA, without a path of its own.
+    /// The address of the UAA.
     pub fn server(&self) -> Url {
-        let mut server = self.0.endpoint.clone();
-        let path = server.path().trim_end_matches("/oauth/token").to_owned();
-        server.set_path(&path);
-        server
+        self.0.connection.server().clone()
     }
 
     /// Forgets a token that was refused, unless it has been replaced already.
@@ -115,80 +133,53 @@ impl TokenSource {
         self.0.refused.fetch_max(refused.number, Ordering::AcqRel);
     }
 
-    async fn ask(&self, call: &Call, number: u64) -> Result<Current, TokenError> {
+    async fn ask(&self, call: &Call, number: u64) -> Result<Current, ServiceError> {
         let inner = &*self.0;
         let asked_at = Instant::now();
-        tell_token(TokenEvent::Wanted);
-        let request = Request::new(Method::POST, inner.endpoint.clone(), Repeat::WhenTransient)
-            .header(ACCEPT, HeaderValue::from_static("application/json"))
-            .header(AUTHORIZATION, inner.grant.authorization()?)
+        observe_token(TokenEvent::Wanted);
+        let authorization = inner.grant.authorization();
+        let authorization =
+            authorization.map_err(|_| self.failure(FailureKind::UnsendableCredentials))?;
+        let url = inner.connection.address(&ENDPOINT, &[]);
+        let request = Request::new(Method::POST, url, Repeat::WhenTransient)
+            .header(AUTHORIZATION, authorization)
             .header(ENCODED_CREDENTIALS, HeaderValue::from_static("true"))
             .body(FORM, inner.grant.form());
-        let answer =
-            inner
-                .http
-                .send(call, &request)
-                .await
-                .map_err(|source| TokenError::NoAnswer {
-                    host: self.host(),
-                    source,
-                })?;
-        if !answer.status().is_success() {
-            return Err(self.refusal(&answer));
-        }
-        let granted: Granted = answer
-            .json()
-            .map_err(|source| self.not_understood(source))?;
+        let answer = inner.connection.send(call, request).await?;
+        let granted: Granted = answer.json()?;
         if granted.access_token.is_empty() {
-            let missing = "access token";
-            return Err(self.not_understood(UnreadableAnswer::Missing { missing }));
+            return Err(answer.lacks("access token"));
         }
+        let authorization = format!("Bearer {}", granted.access_token);
+        let mut authorization = HeaderValue::try_from(authorization)
+            .map_err(|_| self.failure(FailureKind::UnsendableCredentials))?;
+        authorization.set_sensitive(true);
         let life = Duration::from_secs(granted.expires_in.unwrap_or(0));
-        tell_token(TokenEvent::Obtained { life });
+        observe_token(TokenEvent::Obtained { life });
         let usable = life.saturating_sub(RENEWED_BEFORE_END.min(life / 10));
+        let scopes = granted.scope.split_whitespace().map(str::to_owned);
         Ok(Current {
             token: Token {
+                scopes: scopes.collect(),
                 value: granted.access_token.into(),
-                scopes: granted
-                    .scope
-                    .split_whitespace()
-                    .map(str::to_owned)
-                    .collect(),
+                authorization,
                 number,
             },
             renew_at: asked_at.checked_add(usable).unwrap_or(asked_at),
         })
     }
 
-    fn refusal(&self, answer: &Answer) -> TokenError {
-        let said: Refusal = answer.json().unwrap_or_default();
-        TokenError::Refused {
-            host: self.host(),
-            status: answer.status(),
-            error: cut(&said.error),
-            description: match said.error_description {
-                Some(description) => cut(&description),
-                None => answer.error_text(),
-            },
-        }
-    }
-
-    fn not_understood(&self, source: UnreadableAnswer) -> TokenError {
-        TokenError::NotUnderstood {
-            host: self.host(),
-            source,
-        }
-    }
-
-    fn host(&self) -> String {
-        self.0.endpoint.host_str().unwrap_or_default().to_owned()
+    fn failure(&self, kind: FailureKind) -> ServiceError {
+        let path = format!("/{}", ENDPOINT.join("/"));
+        let host = self.0.connection.server().host_str().unwrap_or_default();
+        ServiceError::new(Service::Uaa, Method::POST, path, kind).at(host)
     }
 }
 
 impl fmt::Debug for TokenSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenSource")
-            .field("endpoint", &self.0.endpoint.as_str())
+            .field("server", &self.0.connection.server().as_str())
             .finish_non_exhaustive()
     }
 }
@@ -203,57 +194,14 @@ impl Token {
         &self.value
     }
 
-    pub(crate) fn header(&self) -> Result<HeaderValue, TokenError> {
-        let value = format!("Bearer {}", self.value.expose_secret());
-        let mut value = HeaderValue::try_from(value).map_err(|_| TokenError::Unusable)?;
-        value.set_sensitive(true);
-        Ok(value)
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.authorization.clone()
     }
 }
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token([REDACTED])")
-    }
-}
-
-/// Why an authorized request has no answer.
-pub(crate) enum AuthorizedError {
-    Token(TokenError),
-    Transport(TransportError),
-}
-
-impl HttpClient {
-    /// Sends a request with a token. If the answer says that the token is not accepted, nothing
-    /// has taken effect, and the request is sent once more with a new one.
-    pub(crate) async fn send_with_token(
-        &self,
-        call: &Call,
-        request: Request,
-        tokens: &TokenSource,
-        refuses_token: fn(&Answer) -> bool,
-    ) -> Result<Answer, AuthorizedError> {
-        let token = tokens.token(call).await.map_err(AuthorizedError::Token)?;
-        let answer = self.send_as(call, &request, &token).await?;
-        if !refuses_token(&answer) {
-            return Ok(answer);
-        }
-        tokens.invalidate(&token);
-        let token = tokens.token(call).await.map_err(AuthorizedError::Token)?;
-        self.send_as(call, &request, &token).await
-    }
-
-    async fn send_as(
-        &self,
-        call: &Call,
-        request: &Request,
-        token: &Token,
-    ) -> Result<Answer, AuthorizedError> {
-        let header = token.header().map_err(AuthorizedError::Token)?;
-        let request = request.clone().header(AUTHORIZATION, header);
-        self.send(call, &request)
-            .await
-            .map_err(AuthorizedError::Transport)
     }
 }
 
@@ -264,6 +212,20 @@ struct Granted {
     /// Space separated.
     #[serde(default)]
     scope: String,
+}
+
+/// What a UAA says in OAuth's words, of tokens and of clients.
+pub(super) fn refusal(answer: &Answer) -> FailureKind {
+    let refusal: Refusal = answer.json().unwrap_or_default();
+    FailureKind::Refused {
+        status: answer.status(),
+        code: None,
+        name: cut(&refusal.error),
+        description: match refusal.error_description {
+            Some(description) => cut(&description),
+            None => answer.error_text(),
+        },
+    }
 }
 
 #[derive(Default, Deserialize)]

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use odb_clients::{
-    cloud_controller::{ApiVersion, CloudController, CloudControllerError, InstanceGuid, PlanGuid},
+    FailureKind,
+    cloud_controller::{ApiVersion, CloudController, InstanceGuid, PlanGuid},
     http::{StatusCode, Trust},
     uaa::{Grant, TokenSource},
 };
@@ -158,7 +159,7 @@ async fn a_foundation_with_neither_version_is_told_from_one_that_does_not_answer
     let error = client.plans_of_offering(&call(), "x").await.unwrap_err();
 
     assert!(
-        matches!(&error, CloudControllerError::NoUsableVersion { v3: Some(v3), v2: None } if v3 == "3.94.0"),
+        matches!(&error.kind, FailureKind::NoUsableVersion { v3: Some(v3), v2: None } if v3 == "3.94.0"),
         "{error:?}"
     );
     assert!(uaa.seen().is_empty());
@@ -266,10 +267,7 @@ async fn a_list_that_goes_round_in_circles_ends() {
 
     let error = client.plans_of_offering(&call(), "x").await.unwrap_err();
 
-    assert!(
-        matches!(error, CloudControllerError::EndlessList { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error.kind, FailureKind::EndlessList), "{error:?}");
 }
 
 #[tokio::test]
@@ -305,8 +303,8 @@ async fn a_refusal_is_told_with_code_and_title() {
 
     assert!(
         matches!(
-            &error,
-            CloudControllerError::Refused {
+            error.kind,
+            FailureKind::Refused {
                 status: StatusCode::FORBIDDEN,
                 code: Some(10_003),
                 ..

@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use odb_clients::cloud_controller::{Accepted, BrokerRegistration, CfBroker, CloudControllerError};
+use odb_clients::{
+    FailureKind,
+    cloud_controller::{Accepted, BrokerRegistration, CfBroker},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -280,7 +283,7 @@ async fn a_cloud_controller_without_that_api_has_deleted_nothing() {
     let guid = "b-1".parse().unwrap();
     let error = client.delete_broker(&call(), &guid).await.unwrap_err();
 
-    let is_refusal = matches!(error, CloudControllerError::Refused { .. });
+    let is_refusal = matches!(error.kind, FailureKind::Refused { .. });
     assert!(is_refusal && !error.is_not_found(), "{error:?}");
 }
 
@@ -320,7 +323,7 @@ async fn an_answer_that_names_no_job_is_not_taken_for_one() {
         let error = created.unwrap_err();
 
         assert!(
-            matches!(error, CloudControllerError::NotUnderstood { .. }),
+            matches!(error.kind, FailureKind::NotUnderstood { .. }),
             "{error:?}"
         );
         assert!(error.may_have_taken_effect());

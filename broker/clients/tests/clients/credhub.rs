@@ -1,9 +1,10 @@
 //! CredHub: credentials, permissions, versions and tokens.
 
 use odb_clients::{
+    FailureKind, ServiceError,
     credhub::{
-        Actor, ConnectCredHubError, CredHub, CredHubClient, CredHubError, CredentialName,
-        CredentialValue, Granted, PermittedOperation, Removed, SecretJson,
+        Actor, ConnectCredHubError, CredHub, CredHubClient, CredentialName, CredentialValue,
+        Granted, PermittedOperation, Removed, SecretJson,
     },
     http::Trust,
 };
@@ -200,7 +201,7 @@ async fn a_proxy_that_finds_no_credhub_does_not_pass_for_one_that_finds_no_crede
     let error = credhub.latest(&call(), &name("/a")).await.unwrap_err();
 
     assert!(
-        matches!(error, CredHubError::NotUnderstood { .. }),
+        matches!(error.kind, FailureKind::NotUnderstood { .. }),
         "{error:?}"
     );
     assert!(credhub.delete(&call(), &name("/a")).await.is_err());
@@ -271,7 +272,7 @@ async fn a_refusal_names_the_credential_and_neither_its_value_nor_the_client_s_s
         .await
         .unwrap_err();
 
-    assert!(error.has_changed_nothing() && !error.is_transient());
+    assert!(!error.may_have_taken_effect() && !error.is_transient());
     let told = format!("{}{credhub:?}{:?}", everything(&error), client());
     assert!(told.contains("type cannot be modified"), "{told}");
     assert!(!told.contains(SECRET) && !told.contains(PASSWORD), "{told}");
@@ -291,7 +292,7 @@ async fn a_credhub_in_read_only_mode_is_tried_again_and_then_told() {
         .await
         .unwrap_err();
 
-    assert!(error.is_transient() && !error.has_changed_nothing());
+    assert!(error.is_transient() && error.may_have_taken_effect());
     assert_eq!(asked(&server).len(), limits().attempts);
 }
 
@@ -303,7 +304,7 @@ async fn a_value_in_an_answer_that_makes_no_sense_is_not_shown() {
     let error = credhub.latest(&call(), &name("/a")).await.unwrap_err();
 
     assert!(
-        matches!(error, CredHubError::NotUnderstood { .. }),
+        matches!(error.kind, FailureKind::NotUnderstood { .. }),
         "{error:?}"
     );
     assert!(!everything(&error).contains(SECRET));
@@ -319,7 +320,10 @@ async fn a_server_that_is_no_credhub_is_told_when_it_is_connected_to() {
 
     assert!(matches!(
         error,
-        ConnectCredHubError::Info(CredHubError::NotUnderstood { .. })
+        ConnectCredHubError::Info(ServiceError {
+            kind: FailureKind::NotUnderstood { .. },
+            ..
+        })
     ));
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use odb_clients::director::{
-    AddressFilter, DeletedLink, DirectorError, InstanceHealth, LinkId, LinkProviderId,
+use odb_clients::{
+    FailureKind,
+    director::{AddressFilter, DeletedLink, InstanceHealth, LinkId, LinkProviderId},
 };
 
 use crate::foundation::{Reply, call, director};
@@ -93,7 +94,10 @@ async fn a_provider_that_is_not_shared_is_a_refusal() {
         .await
         .unwrap_err();
 
-    assert!(matches!(error, DirectorError::Refused { .. }), "{error:?}");
+    assert!(
+        matches!(error.kind, FailureKind::Refused { .. }),
+        "{error:?}"
+    );
     assert_eq!(error.code(), Some(810_009));
 }
 

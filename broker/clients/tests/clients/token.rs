@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use odb_clients::{
-    director::{ConnectError, Credentials, DeploymentName, Director, DirectorError, TaskFilter},
+    FailureKind,
+    director::{ConnectError, Credentials, DeploymentName, Director, TaskFilter},
     http::Call,
-    uaa::{Grant, TokenError, TokenSource},
+    uaa::{Grant, TokenSource},
 };
 
 use crate::foundation::{
@@ -120,8 +121,8 @@ async fn wrong_credentials_are_told_as_uaa_tells_them_and_never_shown() {
     let error = source.token(&call()).await.unwrap_err();
 
     assert!(
-        matches!(&error, TokenError::Refused { error, description, .. }
-            if error == "invalid_client" && description == "Bad credentials"),
+        matches!(&error.kind, FailureKind::Refused { name, description, .. }
+            if name == "invalid_client" && description == "Bad credentials"),
         "{error:?}"
     );
     let shown = format!("{}{source:?}{:?}", everything(&error), client_grant());
@@ -142,7 +143,7 @@ async fn an_answer_without_a_token_is_no_token_and_its_text_is_not_shown() {
         let error = source(&uaa).token(&call()).await.unwrap_err();
 
         assert!(
-            matches!(error, TokenError::NotUnderstood { .. }),
+            matches!(error.kind, FailureKind::NotUnderstood { .. }),
             "{error:?}"
         );
         assert!(!everything(&error).contains("s3cret"));
@@ -164,7 +165,7 @@ async fn a_caller_whose_time_is_over_does_not_wait_for_anothers_token() {
         .await
         .unwrap_err();
 
-    assert!(error.is_out_of_time(), "{error:?}");
+    assert!(error.is_timeout(), "{error:?}");
     other.abort();
 }
 
@@ -208,7 +209,7 @@ async fn a_director_that_refuses_the_new_token_too_is_not_asked_a_third_time() {
         .unwrap_err();
 
     assert!(
-        matches!(error, DirectorError::Unauthenticated { .. }),
+        matches!(error.kind, FailureKind::Unauthenticated),
         "{error:?}"
     );
     assert_eq!(server.seen().len(), 2);
@@ -225,7 +226,7 @@ async fn a_missing_scope_is_told_and_no_new_token_is_asked_for() {
         .unwrap_err();
 
     assert!(
-        matches!(&error, DirectorError::NotAllowed { description, .. } if description.contains("bosh.admin")),
+        matches!(&error.kind, FailureKind::NotAllowed { description, .. } if description.contains("bosh.admin")),
         "{error:?}"
     );
     assert_eq!((server.seen().len(), uaa.seen().len()), (1, 1));
@@ -255,7 +256,10 @@ async fn a_uaa_that_is_down_is_the_cause_that_is_named() {
 
     let error = director.deployment(&call(), &name).await.unwrap_err();
 
-    assert!(matches!(error, DirectorError::NoToken { .. }), "{error:?}");
+    assert!(
+        matches!(error.kind, FailureKind::NoToken { .. }),
+        "{error:?}"
+    );
     assert!(error.is_transient());
     assert!(server.seen().is_empty());
 }

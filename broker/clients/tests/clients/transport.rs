@@ -6,8 +6,9 @@ use std::{
 };
 
 use odb_clients::{
+    FailureKind, ServiceError,
     cloud_controller::CloudController,
-    director::{Config, ConnectError, Director, DirectorError, Force, TaskFilter, TaskId},
+    director::{Config, ConnectError, Director, Force, TaskFilter, TaskId},
     http::{Call, Deadline, Limits, TransportError, Trust, TrustError},
     uaa::TokenSource,
 };
@@ -18,9 +19,12 @@ async fn info_with(server: &Server, trust: &Trust) -> Result<Director, ConnectEr
     Director::connect(&call(), &server.url, trust, basic(), limits()).await
 }
 
-fn transport_error(error: &DirectorError) -> &TransportError {
+fn transport_error(error: &ServiceError) -> &TransportError {
     match error {
-        DirectorError::NoAnswer { source, .. } => source,
+        ServiceError {
+            kind: FailureKind::NoAnswer { source, .. },
+            ..
+        } => source,
         other => panic!("{other:?}"),
     }
 }
@@ -39,7 +43,7 @@ async fn a_certificate_of_another_authority_is_refused_at_once() {
         matches!(transport_error(&source), TransportError::Handshake { .. }),
         "{source:?}"
     );
-    assert!(!source.is_transient());
+    assert!(!transport_error(&source).is_transient());
     assert!(server.seen().is_empty());
 }
 
@@ -143,7 +147,7 @@ async fn the_deadline_of_the_call_ends_it_before_an_attempts_own_limit() {
     let error = director.task(&short, TaskId::new(8)).await.unwrap_err();
 
     assert!(
-        matches!(error, DirectorError::OutOfTime { sent: true, .. }),
+        matches!(error.kind, FailureKind::OutOfTime { sent: true, .. }),
         "{error:?}"
     );
     assert!(server.seen().len() <= 1);
@@ -157,7 +161,7 @@ async fn nothing_is_sent_once_the_deadline_has_passed() {
     let error = director.task(&late, TaskId::new(8)).await.unwrap_err();
 
     assert!(
-        matches!(error, DirectorError::OutOfTime { sent: false, .. }),
+        matches!(error.kind, FailureKind::OutOfTime { sent: false, .. }),
         "{error:?}"
     );
     assert!(server.seen().is_empty());

@@ -3,7 +3,10 @@
 
 use std::time::SystemTime;
 
-use odb_clients::director::{AuditRecord, DirectorError, TaskFilter, TaskId};
+use odb_clients::{
+    ServiceError,
+    director::{AuditRecord, TaskFilter, TaskId},
+};
 
 use super::{Driver, End, obstacle::Obstacle};
 use crate::{
@@ -77,7 +80,7 @@ impl Driver {
         });
     }
 
-    async fn try_to_recall(&self) -> Result<Traces, DirectorError> {
+    async fn try_to_recall(&self) -> Result<Traces, ServiceError> {
         let written = self.write_of_marker().await?;
         let known: Vec<u64> = self.observer.known().collect();
         let footprint = match &written {
@@ -91,7 +94,7 @@ impl Driver {
     }
 
     /// The record of the operation's marker: what it did is later. A cancellation has written the marker once more.
-    async fn write_of_marker(&self) -> Result<Option<AuditRecord>, DirectorError> {
+    async fn write_of_marker(&self) -> Result<Option<AuditRecord>, ServiceError> {
         let (markers, operation) = (&self.neighbours.markers, &self.operation);
         if operation.stored.is_none() {
             return Ok(None);
@@ -138,7 +141,7 @@ impl Driver {
 
     /// The Director drops its oldest tasks first, each kind for itself: where it has one from before that deployed the same,
     /// it would have that of this operation.
-    async fn has_older_tasks(&self) -> Result<bool, DirectorError> {
+    async fn has_older_tasks(&self) -> Result<bool, ServiceError> {
         let operation = &self.operation;
         if operation.kind() == OperationKind::Create || operation.kind().deletes() {
             return Ok(false);

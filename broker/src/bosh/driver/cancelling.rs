@@ -2,7 +2,8 @@
 //! its end before anybody noticed stays, so that an operation of which nothing was left to do has succeeded.
 
 use odb_clients::{
-    director::{Cancellation, DirectorError, TaskId, TaskState},
+    FailureKind, ServiceError,
+    director::{Cancellation, TaskId, TaskState},
     http::StatusCode,
 };
 use tokio::time::Instant;
@@ -56,12 +57,21 @@ impl Driver {
             }
             Ok(Cancellation::TooLate) => self.note_plea(Plea::Granted),
             // Dropped in between: the next look does not show it.
-            Err(DirectorError::Refused {
-                status: StatusCode::NOT_FOUND,
+            Err(ServiceError {
+                kind:
+                    FailureKind::Refused {
+                        status: StatusCode::NOT_FOUND,
+                        ..
+                    },
                 ..
             }) => return Ok(()),
             // It goes on: to say that it had ended would be wrong.
-            Err(error @ DirectorError::NotAllowed { .. }) => {
+            Err(
+                error @ ServiceError {
+                    kind: FailureKind::NotAllowed { .. },
+                    ..
+                },
+            ) => {
                 tracing::error!(
                     code = %Code::Director,
                     bosh.task.id = task.number(),

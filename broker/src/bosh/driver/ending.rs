@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{
-    director::{ConfigType, Deployment, DirectorError},
+    ServiceError,
+    director::{ConfigType, Deployment},
     http::Call,
 };
 use secrecy::ExposeSecret;
@@ -13,7 +14,7 @@ use crate::{
     bosh::{
         FormerSecret, LeftoversFault, Neighbours, Outcome, ReadMarkerError, StoredMarker,
         WriteMarkerError, config_name, configs,
-        insistence::{self, Inquirer, Passing},
+        insistence::{self, Inquirer, Transient},
         leftovers,
         marker::ClientRole,
         operation::{Operation, SnapshotState},
@@ -60,15 +61,15 @@ impl Driver {
         removed.map_err(Obstacle::unclean)
     }
 
-    pub(super) async fn is_absent(&self) -> Result<bool, DirectorError> {
+    pub(super) async fn is_absent(&self) -> Result<bool, ServiceError> {
         Ok(is_absent(&self.deployment().await?))
     }
 
-    pub(super) async fn deployment(&self) -> Result<Deployment, DirectorError> {
+    pub(super) async fn deployment(&self) -> Result<Deployment, ServiceError> {
         self.look_up(&self.inquirer).await
     }
 
-    async fn look_up(&self, inquirer: &Inquirer) -> Result<Deployment, DirectorError> {
+    async fn look_up(&self, inquirer: &Inquirer) -> Result<Deployment, ServiceError> {
         let (director, name) = (&self.neighbours.director, &self.operation.deployment());
         let look = |call| async move { director.deployment(&call, name).await };
         inquirer.insist("look the deployment up", look).await
@@ -106,7 +107,7 @@ impl Driver {
     }
 
     /// What was remembered before the operation is remembered again. One that was cancelled was written down twice.
-    async fn take_markers_back(&self) -> Result<(), DirectorError> {
+    async fn take_markers_back(&self) -> Result<(), ServiceError> {
         let (markers, operation) = (&self.neighbours.markers, &self.operation);
         let mut latest = operation.stored.clone();
         while let Some(written) = latest {
@@ -170,8 +171,11 @@ impl Driver {
 
     /// Tries to clean something up. It is not waited for without end: the next operation, or the deletion of the instance,
     /// cleans it up, too.
-    async fn try_often<E: Passing, Trying>(&self, clean_up: impl Fn() -> Trying, warn: impl Fn(&E))
-    where
+    async fn try_often<E: Transient, Trying>(
+        &self,
+        clean_up: impl Fn() -> Trying,
+        warn: impl Fn(&E),
+    ) where
         Trying: Future<Output = Result<(), E>>,
     {
         let mut backoff = Backoff::between_attempts(&self.neighbours.timings);
@@ -180,7 +184,7 @@ impl Driver {
                 return;
             };
             warn(&error);
-            if attempt == CLEAN_UP_ATTEMPTS || !error.passes() {
+            if attempt == CLEAN_UP_ATTEMPTS || !error.is_transient() {
                 return;
             }
             backoff.pause().await;
@@ -217,7 +221,7 @@ impl Driver {
     }
 
     /// Nobody has written down anything newer.
-    async fn is_latest(&self) -> Result<bool, DirectorError> {
+    async fn is_latest(&self) -> Result<bool, ServiceError> {
         let Some(stored) = &self.operation.stored else {
             return Ok(true);
         };
@@ -226,7 +230,7 @@ impl Driver {
     }
 
     /// The marker of the instance, if it is one that this broker understands.
-    async fn latest_marker(&self) -> Result<Option<StoredMarker>, DirectorError> {
+    async fn latest_marker(&self) -> Result<Option<StoredMarker>, ServiceError> {
         let (markers, instance) = (&self.neighbours.markers, &self.operation.instance);
         let read = |call| async move {
             match markers.read(&call, instance).await {
@@ -248,7 +252,7 @@ impl Driver {
             let Ok(kind) = ConfigType::try_from(kind.clone()) else {
                 continue;
             };
-            let warn = |error: &DirectorError| tracing::warn!(code = %Code::CleanUp, config.r#type = %kind, error = %Chain(error), "could not delete an obsolete config");
+            let warn = |error: &ServiceError| tracing::warn!(code = %Code::CleanUp, config.r#type = %kind, error = %Chain(error), "could not delete an obsolete config");
             let kind = &kind;
             let delete = || async move {
                 configs::delete_obsolete(director, &self.call(), name, kind, version).await
@@ -341,7 +345,7 @@ impl Driver {
             .await;
         match written {
             Ok(_) => Record::Closed,
-            Err(WriteMarkerError::Director(error)) if error.passes() => {
+            Err(WriteMarkerError::Director(error)) if error.is_transient() => {
                 insistence::tell(attempt, &error, "write the outcome down");
                 Record::NotYet
             }

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use odb_clients::director::{DirectorError, Event, TaskId};
+use odb_clients::{
+    ServiceError,
+    director::{Event, TaskId},
+};
 
 use super::Driver;
 use crate::{
     bosh::{
         Outcome, condition,
         course::{self, StepLog},
-        insistence::Passing,
         narrative,
     },
     engine::Condition,
@@ -111,7 +113,7 @@ impl Driver {
                 error = %Chain(&error),
                 "could not read why the task failed"
             );
-            if attempt == ATTEMPTS || !error.passes() {
+            if attempt == ATTEMPTS || !error.is_transient() {
                 return None;
             }
             attempt += 1;
@@ -273,8 +275,8 @@ impl Obstacle {
     }
 }
 
-impl From<DirectorError> for Obstacle {
-    fn from(error: DirectorError) -> Self {
+impl From<ServiceError> for Obstacle {
+    fn from(error: ServiceError) -> Self {
         Self::new(Chain(&error).to_string())
     }
 }

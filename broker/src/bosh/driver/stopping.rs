@@ -5,7 +5,7 @@
 //! A task that is found at work is the last thing that the other operation's driver has sent. Where all have ended, or
 //! there is none, one more may be on its way: it is looked for until there is no doubt any more.
 
-use odb_clients::director::{Deployment, DirectorError};
+use odb_clients::{ServiceError, director::Deployment};
 use tokio::time::sleep;
 
 use super::{Driver, obstacle::Obstacle};
@@ -38,7 +38,7 @@ impl Driver {
     pub(super) async fn look_at_former(
         &mut self,
         own: &[Judged],
-    ) -> Result<Vec<FormerTask>, DirectorError> {
+    ) -> Result<Vec<FormerTask>, ServiceError> {
         match &self.operation.record.cuts_short {
             Some(cut) if own.is_empty() && !self.stopping.never_came => {
                 self.observer.former(&cut.context).await

@@ -2,7 +2,8 @@
 
 use odb_api_types::{code::Code, ids::InstanceId};
 use odb_clients::{
-    credhub::{CredHub, CredHubError, CredentialId, CredentialName, Removed},
+    FailureKind, ServiceError,
+    credhub::{CredHub, CredentialId, CredentialName, Removed},
     director::{Config, Director},
     http::{Call, StatusCode},
 };
@@ -46,7 +47,7 @@ impl InstanceSecrets {
         call: &Call,
         instance: &InstanceId,
         former: &[FormerSecret],
-    ) -> Result<(), CredHubError> {
+    ) -> Result<(), ServiceError> {
         let (Some(credhub), Ok(folder)) = (&self.credhub, self.folder(instance)) else {
             return Ok(());
         };
@@ -81,7 +82,7 @@ impl InstanceSecrets {
         call: &Call,
         instance: &InstanceId,
         manifest: &str,
-    ) -> Result<Vec<CredentialName>, CredHubError> {
+    ) -> Result<Vec<CredentialName>, ServiceError> {
         let (Some(credhub), Ok(folder)) = (&self.credhub, self.folder(instance)) else {
             return Ok(Vec::new());
         };
@@ -99,7 +100,7 @@ impl InstanceSecrets {
         call: &Call,
         unused: &[CredentialName],
         configs: &[Config],
-    ) -> Result<(), CredHubError> {
+    ) -> Result<(), ServiceError> {
         let Some(credhub) = &self.credhub else {
             return Ok(());
         };
@@ -131,9 +132,13 @@ impl InstanceSecrets {
             .await
         {
             // As with configs: who may not is told, and the instance is gone all the same.
-            Err(LeftoversFault::CredHub(
-                error @ CredHubError::Refused {
-                    status: StatusCode::FORBIDDEN,
+            Err(LeftoversFault::Service(
+                error @ ServiceError {
+                    kind:
+                        FailureKind::Refused {
+                            status: StatusCode::FORBIDDEN,
+                            ..
+                        },
                     ..
                 },
             )) => {
@@ -228,7 +233,7 @@ async fn write_again(
     call: &Call,
     name: &CredentialName,
     former: &CredentialId,
-) -> Result<(), CredHubError> {
+) -> Result<(), ServiceError> {
     let Some(former) = credhub.version_of(call, former).await? else {
         tracing::warn!(code = %Code::CleanUp, credential = %name, "the former value of a secret is gone: the new one stays");
         return Ok(());

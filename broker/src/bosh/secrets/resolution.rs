@@ -6,8 +6,9 @@ use futures_util::{StreamExt, stream};
 use odb_adapter_sdk::{protocol::Secrets, secrets::Reference};
 use odb_api_types::code::Code;
 use odb_clients::{
-    credhub::{CredHub, CredHubError, Credential, CredentialId, CredentialName, CredentialValue},
-    director::{DeploymentName, Director, DirectorError, Variable},
+    ServiceError,
+    credhub::{CredHub, Credential, CredentialId, CredentialName, CredentialValue},
+    director::{DeploymentName, Director, Variable},
     http::Call,
 };
 
@@ -37,7 +38,7 @@ pub(in crate::bosh) enum Unanswered {
 pub enum ResolveFault {
     /// The Director did not tell which versions the deployment uses.
     #[error("could not read the variables of the deployment")]
-    Variables(#[source] DirectorError),
+    Variables(#[source] ServiceError),
     /// CredHub did not tell a value.
     #[error("could not read the secret behind `{reference}`")]
     CredHub {
@@ -45,7 +46,7 @@ pub enum ResolveFault {
         reference: String,
         /// Why.
         #[source]
-        source: Box<CredHubError>,
+        source: Box<ServiceError>,
     },
 }
 
@@ -64,7 +65,7 @@ struct Sought<'m> {
     members: Vec<&'m str>,
 }
 
-type Values = BTreeMap<Place, Result<Option<CredentialValue>, CredHubError>>;
+type Values = BTreeMap<Place, Result<Option<CredentialValue>, ServiceError>>;
 
 impl InstanceSecrets {
     /// The values behind the references of a deployed manifest, by reference; `None` without secure manifests.
@@ -277,7 +278,7 @@ async fn read(
     credhub: &CredHub,
     call: &Call,
     place: &Place,
-) -> Result<Option<CredentialValue>, CredHubError> {
+) -> Result<Option<CredentialValue>, ServiceError> {
     let credential = match place {
         Place::Latest(name) => credhub.latest(call, name).await?,
         Place::Version(name, ids) if ids.len() > 1 => newest_of(credhub, call, name, ids).await?,
@@ -300,7 +301,7 @@ async fn newest_of(
     call: &Call,
     name: &CredentialName,
     ids: &BTreeSet<String>,
-) -> Result<Option<Credential>, CredHubError> {
+) -> Result<Option<Credential>, ServiceError> {
     let mut most = VERSIONS;
     loop {
         let versions = credhub.newest(call, name, most).await?;

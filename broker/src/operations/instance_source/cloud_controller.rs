@@ -10,9 +10,9 @@ use std::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_api_types::ids::{InstanceId, PlanId};
 use odb_clients::{
+    FailureKind, ServiceError,
     cloud_controller::{
-        CloudController, CloudControllerError, InstanceQuery, OrganizationGuid, PlaceNames,
-        PlanGuid, Sight,
+        CloudController, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid, Sight,
     },
     http::{Call, StatusCode},
 };
@@ -272,7 +272,7 @@ impl CloudControllerSource {
         call: &Call,
         known: &KnownPlans,
         totals: &BTreeSet<Total>,
-    ) -> Result<BTreeMap<Total, u64>, CloudControllerError> {
+    ) -> Result<BTreeMap<Total, u64>, ServiceError> {
         let mut counted = BTreeMap::new();
         for total in totals {
             let guids: Vec<_> = known
@@ -308,7 +308,7 @@ impl CloudControllerSource {
         (known.learned.elapsed() < believed).then(|| known.clone())
     }
 
-    async fn learn(&self, call: &Call) -> Result<Arc<KnownPlans>, CloudControllerError> {
+    async fn learn(&self, call: &Call) -> Result<Arc<KnownPlans>, ServiceError> {
         let learned = Instant::now();
         let offering = self.offering.id.as_str();
         let plans = self.client.plans_of_offering(call, offering).await?;
@@ -348,10 +348,10 @@ impl KnownPlans {
 }
 
 /// A plan that was learned is no more, so that its list is gone (in version 2 of the API).
-fn is_about_an_unknown_plan(error: &CloudControllerError) -> bool {
+fn is_about_an_unknown_plan(error: &ServiceError) -> bool {
     matches!(
-        error,
-        CloudControllerError::Refused {
+        error.kind,
+        FailureKind::Refused {
             status: StatusCode::NOT_FOUND,
             ..
         }

@@ -1,10 +1,7 @@
 //! Why a source did not tell.
 
 use odb_api_types::code::Code;
-use odb_clients::{
-    cloud_controller::{CloudControllerError, SEES_ALL},
-    service_instances_api::ServiceInstancesApiError,
-};
+use odb_clients::{FailureKind, Service, ServiceError, cloud_controller::SEES_ALL};
 
 use super::FilterError;
 
@@ -13,16 +10,16 @@ use super::FilterError;
 pub enum SourceError {
     /// The Cloud Controller.
     #[error("could not ask the Cloud Controller for the service instances")]
-    CloudController(#[from] CloudControllerError),
+    CloudController(#[source] ServiceError),
     /// The service instances API.
     #[error("could not ask the service instances API for the service instances")]
-    ServiceInstancesApi(#[source] ServiceInstancesApiError),
+    ServiceInstancesApi(#[source] ServiceError),
     /// The service instances API's certificate is signed by somebody unknown.
     #[error(
         "could not ask the service instances API for the service instances; is the authority that signed its certificate in \
          `service_instances_api.root_ca_cert`?"
     )]
-    UnknownAuthority(#[source] ServiceInstancesApiError),
+    UnknownAuthority(#[source] ServiceError),
     /// The source does not understand what it was asked for.
     #[error("could not choose among the service instances")]
     Filter(#[from] FilterError),
@@ -58,27 +55,32 @@ impl SourceError {
     pub fn is_unsteady(&self) -> bool {
         matches!(
             self,
-            Self::CloudController(CloudControllerError::ListChanging { .. })
+            Self::CloudController(ServiceError {
+                kind: FailureKind::ListChanging { .. },
+                ..
+            })
         )
     }
 
     /// The time of the request was used up.
     pub fn is_out_of_time(&self) -> bool {
         match self {
-            Self::CloudController(error) => matches!(error, CloudControllerError::OutOfTime { .. }),
-            Self::ServiceInstancesApi(error) | Self::UnknownAuthority(error) => {
-                matches!(error, ServiceInstancesApiError::OutOfTime { .. })
-            }
+            Self::CloudController(error)
+            | Self::ServiceInstancesApi(error)
+            | Self::UnknownAuthority(error) => error.is_timeout(),
             Self::Filter(_) | Self::PartialSight => false,
         }
     }
 }
 
-impl From<ServiceInstancesApiError> for SourceError {
-    fn from(error: ServiceInstancesApiError) -> Self {
-        match error {
-            ServiceInstancesApiError::UnknownAuthority { .. } => Self::UnknownAuthority(error),
-            error => Self::ServiceInstancesApi(error),
+impl From<ServiceError> for SourceError {
+    fn from(error: ServiceError) -> Self {
+        match &error.kind {
+            _ if error.service() == Service::CloudController => Self::CloudController(error),
+            FailureKind::NoAnswer { source } if source.is_unknown_authority() => {
+                Self::UnknownAuthority(error)
+            }
+            _ => Self::ServiceInstancesApi(error),
         }
     }
 }

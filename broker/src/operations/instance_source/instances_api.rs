@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_api_types::ids::{InstanceId, PlanId};
-use odb_clients::{
-    http::Call,
-    service_instances_api::{ServiceInstancesApi, ServiceInstancesApiError},
-};
+use odb_clients::{ServiceError, http::Call, service_instances_api::ServiceInstancesApi};
 
 use super::{EntryStream, InstanceEntry, Selection, SourceError};
 
@@ -31,7 +28,7 @@ pub(super) fn entries(api: &ServiceInstancesApi, call: &Call, selection: Selecti
 pub(super) async fn all(
     api: &ServiceInstancesApi,
     call: &Call,
-) -> Result<Vec<InstanceEntry>, ServiceInstancesApiError> {
+) -> Result<Vec<InstanceEntry>, ServiceError> {
     listed(api, call, &[]).await
 }
 
@@ -39,7 +36,7 @@ pub(super) async fn find(
     api: &ServiceInstancesApi,
     call: &Call,
     instance: &InstanceId,
-) -> Result<Option<InstanceEntry>, ServiceInstancesApiError> {
+) -> Result<Option<InstanceEntry>, ServiceError> {
     let entries = listed(api, call, &[]).await?;
     Ok(entries
         .into_iter()
@@ -49,7 +46,7 @@ pub(super) async fn find(
 pub(super) async fn by_plan(
     api: &ServiceInstancesApi,
     call: &Call,
-) -> Result<BTreeMap<PlanId, u64>, ServiceInstancesApiError> {
+) -> Result<BTreeMap<PlanId, u64>, ServiceError> {
     let mut by_plan = BTreeMap::new();
     for entry in listed(api, call, &[]).await? {
         *by_plan.entry(entry.plan).or_default() += 1;
@@ -62,7 +59,7 @@ async fn listed(
     api: &ServiceInstancesApi,
     call: &Call,
     parameters: &[(String, String)],
-) -> Result<Vec<InstanceEntry>, ServiceInstancesApiError> {
+) -> Result<Vec<InstanceEntry>, ServiceError> {
     let listed = api.instances(call, parameters).await?;
     let mut seen = HashSet::new();
     let entries = listed

@@ -23,10 +23,8 @@ use odb_api_types::{
     ids::{InstanceId, OfferingId},
 };
 use odb_clients::{
-    credhub::{
-        CredHub, CredHubError, CredentialName, CredentialValue, PermittedOperation, Removed,
-        SecretJson,
-    },
+    FailureKind, ServiceError,
+    credhub::{CredHub, CredentialName, CredentialValue, PermittedOperation, Removed, SecretJson},
     http::{Call, StatusCode},
 };
 
@@ -54,11 +52,11 @@ pub struct SecureBindings {
 pub struct SecureBindingFault {
     doing: &'static str,
     #[source]
-    source: Box<CredHubError>,
+    source: Box<ServiceError>,
 }
 
 impl SecureBindingFault {
-    fn while_trying_to(doing: &'static str) -> impl FnOnce(CredHubError) -> Self {
+    fn while_trying_to(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
         move |source| Self {
             doing,
             source: Box::new(source),
@@ -67,12 +65,12 @@ impl SecureBindingFault {
 
     /// What was asked may take effect though no answer tells so, later on even.
     pub(super) fn may_take_effect(&self) -> bool {
-        !self.source.has_changed_nothing()
+        self.source.may_have_taken_effect()
     }
 
     /// The time of the request was used up.
     pub fn is_out_of_time(&self) -> bool {
-        matches!(*self.source, CredHubError::OutOfTime { .. })
+        self.source.is_timeout()
     }
 }
 
@@ -180,7 +178,7 @@ impl SecureBindings {
         &self,
         call: &Call,
         name: &CredentialName,
-    ) -> Result<Removed, CredHubError> {
+    ) -> Result<Removed, ServiceError> {
         match self.credhub.latest(call, name).await? {
             Some(found) if found.name == *name => self.credhub.delete(call, name).await,
             Some(_) | None => Ok(Removed::WasAbsent),
@@ -249,13 +247,17 @@ impl KeptBindings for SecureBindings {
         &'a self,
         call: &'a Call,
         instance: &'a InstanceId,
-    ) -> BoxFuture<'a, Result<(), CredHubError>> {
+    ) -> BoxFuture<'a, Result<(), ServiceError>> {
         Box::pin(async move {
             let removed = self.remove_all_of(call, instance).await;
             match removed.map_err(|fault| *fault.source) {
                 Err(
-                    error @ CredHubError::Refused {
-                        status: StatusCode::FORBIDDEN,
+                    error @ ServiceError {
+                        kind:
+                            FailureKind::Refused {
+                                status: StatusCode::FORBIDDEN,
+                                ..
+                            },
                         ..
                     },
                 ) => {

@@ -1,6 +1,6 @@
 //! What is asked of Director, UAA, Cloud Controller and the others.
 
-use odb_clients::http::{Attempt, AttemptOutcome, Neighbour, Observer};
+use odb_clients::http::{Attempt, AttemptOutcome, Observer, Service};
 use prometheus::{HistogramVec, IntCounterVec};
 
 use super::{ANSWERS, Maker};
@@ -33,7 +33,7 @@ impl NeighbourMetrics {
                 &["neighbour"],
             ),
         };
-        for neighbour in Neighbour::ALL {
+        for neighbour in Service::ALL {
             metrics.retries.with_label_values(&[neighbour.name()]);
         }
         metrics
@@ -42,7 +42,7 @@ impl NeighbourMetrics {
 
 impl Observer for NeighbourMetrics {
     fn observe(&self, attempt: &Attempt) {
-        let neighbour = attempt.neighbour.name();
+        let neighbour = attempt.service.name();
         let status = match attempt.outcome {
             AttemptOutcome::Answered(status) => match status.as_u16() / 100 {
                 1 => "1xx",

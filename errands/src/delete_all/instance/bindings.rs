@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use odb_clients::cloud_controller::{
-    BindingGuid, CfBinding, CfBindingKind, CloudControllerError, Deletion, JobGuid, JobState,
+use odb_clients::{
+    FailureKind, Service, ServiceError,
+    cloud_controller::{BindingGuid, CfBinding, CfBindingKind, Deletion, JobGuid, JobState},
+    http::Method,
 };
 
 use super::{
@@ -95,7 +97,10 @@ impl Task<'_> {
         };
         match ended {
             Ok(()) => return Ok(Gone::AsTold),
-            Err(CloudControllerError::JobFailed { .. }) if self.is_overtaken(binding).await? => {
+            Err(ServiceError {
+                kind: FailureKind::JobFailed { .. },
+                ..
+            }) if self.is_overtaken(binding).await? => {
                 self.pause(self.deleter.retry_pause()).await?;
             }
             Err(error) => {
@@ -118,7 +123,7 @@ impl Task<'_> {
     }
 
     /// The end of the job of a binding. Of one that is forgotten the next look at the bindings tells.
-    async fn end_of_job(&self, job: &JobGuid) -> Result<Result<(), CloudControllerError>, Fault> {
+    async fn end_of_job(&self, job: &JobGuid) -> Result<Result<(), ServiceError>, Fault> {
         loop {
             let found = self
                 .ask(
@@ -141,11 +146,18 @@ impl Task<'_> {
             let (operation, faults) = found
                 .map(|found| (found.operation, found.faults))
                 .unwrap_or_default();
-            return Ok(Err(CloudControllerError::JobFailed {
+            let path = format!("/v3/jobs/{job}");
+            let kind = FailureKind::JobFailed {
                 job: job.clone(),
                 operation,
                 faults,
-            }));
+            };
+            return Ok(Err(ServiceError::new(
+                Service::CloudController,
+                Method::GET,
+                path,
+                kind,
+            )));
         }
     }
 

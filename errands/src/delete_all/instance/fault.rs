@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use odb_clients::cloud_controller::{CfOperationKind, CloudControllerError};
+use odb_clients::{FailureKind, ServiceError, cloud_controller::CfOperationKind};
 use odb_redaction::Chain;
 
 use super::rules::word;
@@ -13,14 +13,14 @@ use super::rules::word;
 pub(crate) enum Fault {
     /// The Cloud Controller or the broker said no, or nobody can be asked.
     #[error("Error: {}.", Chain(.0))]
-    Refused(Box<CloudControllerError>),
+    Refused(Box<ServiceError>),
     /// What hangs on the instance does not go away.
     #[error("Error: {what} could not be deleted: {}.", Chain(.cause))]
     Binding {
         /// Which binding.
         what: String,
         /// What the Cloud Controller said.
-        cause: Box<CloudControllerError>,
+        cause: Box<ServiceError>,
     },
     /// What was deleted is listed all the same.
     #[error("Error: {what} is still there, although its deletion has succeeded several times.")]
@@ -51,7 +51,7 @@ pub(crate) enum Fault {
         /// For how long.
         silence: Duration,
         /// What happened last.
-        cause: Box<CloudControllerError>,
+        cause: Box<ServiceError>,
     },
     /// The errand is told to stop.
     #[error("the errand was stopped")]
@@ -100,8 +100,8 @@ impl Fault {
 }
 
 /// It is about our credentials, and not about what was asked.
-fn is_about_us(error: &CloudControllerError) -> bool {
-    matches!(error, CloudControllerError::NoToken { .. })
+fn is_about_us(error: &ServiceError) -> bool {
+    matches!(error.kind, FailureKind::NoToken { .. })
         || error.status().is_some_and(|status| status.as_u16() == 401)
 }
 

@@ -18,9 +18,8 @@ mod rules;
 use std::{fmt::Display, sync::Mutex, time::Duration};
 
 use odb_clients::{
-    cloud_controller::{
-        CfOperationKind, CfStanding, CloudController, CloudControllerError, Deletion, InstanceGuid,
-    },
+    ServiceError,
+    cloud_controller::{CfOperationKind, CfStanding, CloudController, Deletion, InstanceGuid},
     http::Deadline,
 };
 use tokio::time::Instant;
@@ -101,7 +100,7 @@ impl Deleter {
     }
 
     /// Has the platform forget an instance that cannot be deleted.
-    pub(crate) async fn purge(&self, instance: &InstanceGuid) -> Result<(), CloudControllerError> {
+    pub(crate) async fn purge(&self, instance: &InstanceGuid) -> Result<(), ServiceError> {
         self.cloud_controller
             .purge_instance(&call(), instance)
             .await
@@ -161,7 +160,7 @@ impl Task<'_> {
     }
 
     /// How the instance is doing.
-    async fn look(&self) -> Result<Result<Option<CfStanding>, CloudControllerError>, Fault> {
+    async fn look(&self) -> Result<Result<Option<CfStanding>, ServiceError>, Fault> {
         self.must_go_on()?;
         let controller = &self.deleter.cloud_controller;
         let call = call();

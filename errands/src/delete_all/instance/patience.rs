@@ -2,10 +2,7 @@
 
 use std::{sync::PoisonError, time::Duration};
 
-use odb_clients::{
-    cloud_controller::{CloudController, CloudControllerError},
-    http::Call,
-};
+use odb_clients::{ServiceError, cloud_controller::CloudController, http::Call};
 use odb_redaction::Chain;
 use tokio::time::{Instant, sleep};
 
@@ -40,7 +37,7 @@ impl Deleter {
     }
 
     /// Notes that there was an answer, or tells how long there has been none for anybody.
-    pub(super) fn hear<T>(&self, answer: &Result<T, CloudControllerError>) -> Duration {
+    pub(super) fn hear<T>(&self, answer: &Result<T, ServiceError>) -> Duration {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if answer.as_ref().err().is_none_or(is_heard) {
             *heard = Instant::now();
@@ -53,7 +50,7 @@ impl Task<'_> {
     /// Asks what may be asked again, until there is an answer that means something.
     pub(super) async fn ask<T>(
         &self,
-        question: impl AsyncFn(&CloudController, &Call) -> Result<T, CloudControllerError>,
+        question: impl AsyncFn(&CloudController, &Call) -> Result<T, ServiceError>,
     ) -> Result<T, Fault> {
         loop {
             self.must_go_on()?;
@@ -72,9 +69,9 @@ impl Task<'_> {
     /// After a request that has changed nothing, or of which nobody knows: a pause, or the end.
     pub(super) async fn after_refusal(
         &mut self,
-        error: CloudControllerError,
+        error: ServiceError,
         silence: Duration,
-        fault: impl FnOnce(Box<CloudControllerError>) -> Fault,
+        fault: impl FnOnce(Box<ServiceError>) -> Fault,
     ) -> Result<(), Fault> {
         match again(&error) {
             Again::Never => return Err(fault(Box::new(error))),
@@ -111,11 +108,7 @@ impl Task<'_> {
     }
 
     /// What does not pass is the end.
-    pub(super) fn must_pass(
-        &self,
-        error: CloudControllerError,
-        silence: Duration,
-    ) -> Result<(), Fault> {
+    pub(super) fn must_pass(&self, error: ServiceError, silence: Duration) -> Result<(), Fault> {
         if passes(&error) {
             self.must_not_be_silent(error, silence)
         } else {
@@ -123,11 +116,7 @@ impl Task<'_> {
         }
     }
 
-    fn must_not_be_silent(
-        &self,
-        cause: CloudControllerError,
-        silence: Duration,
-    ) -> Result<(), Fault> {
+    fn must_not_be_silent(&self, cause: ServiceError, silence: Duration) -> Result<(), Fault> {
         if silence > LONGEST_SILENCE {
             return Err(Fault::Silence {
                 silence,

@@ -1,7 +1,8 @@
 //! What an answer of the Cloud Controller means for the deletion of an instance.
 
-use odb_clients::cloud_controller::{
-    CfFault, CfOperation, CfOperationKind, CfOperationState, CfStanding, CloudControllerError,
+use odb_clients::{
+    FailureKind, ServiceError,
+    cloud_controller::{CfFault, CfOperation, CfOperationKind, CfOperationState, CfStanding},
 };
 
 use super::{Ending, Fault};
@@ -84,9 +85,9 @@ pub(super) fn ending_of_failed_job(faults: &[CfFault]) -> Ending {
 }
 
 /// What a request that was to change something, and has failed, is good for.
-pub(super) fn again(error: &CloudControllerError) -> Again {
+pub(super) fn again(error: &ServiceError) -> Again {
     let code = error.code();
-    if let CloudControllerError::JobFailed { .. } = error {
+    if let FailureKind::JobFailed { .. } = error.kind {
         return match code {
             Some(IN_PROGRESS | BINDING_IN_PROGRESS) => Again::Busy,
             _ if error.is_transient() => Again::InTheWay,
@@ -107,7 +108,7 @@ pub(super) fn again(error: &CloudControllerError) -> Again {
 }
 
 /// A question that has failed may be asked again: nobody has answered, or a server has failed.
-pub(super) fn passes(error: &CloudControllerError) -> bool {
+pub(super) fn passes(error: &ServiceError) -> bool {
     error.is_transient()
         || error
             .status()
@@ -115,7 +116,7 @@ pub(super) fn passes(error: &CloudControllerError) -> bool {
 }
 
 /// There was an answer, be it a refusal, and of the Cloud Controller itself.
-pub(super) fn is_heard(error: &CloudControllerError) -> bool {
+pub(super) fn is_heard(error: &ServiceError) -> bool {
     error.code().is_some() || !passes(error)
 }
 
@@ -146,7 +147,10 @@ fn told(faults: &[CfFault]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use odb_clients::http::{Method, StatusCode};
+    use odb_clients::{
+        Service,
+        http::{Method, StatusCode},
+    };
 
     use super::*;
 
@@ -154,15 +158,14 @@ mod tests {
         CfOperation { kind, state }
     }
 
-    fn refused(status: u16, code: Option<u64>) -> CloudControllerError {
-        CloudControllerError::Refused {
-            method: Method::DELETE,
-            path: "/x".to_owned(),
+    fn refused(status: u16, code: Option<u64>) -> ServiceError {
+        let kind = FailureKind::Refused {
             status: StatusCode::from_u16(status).unwrap(),
             code,
-            title: String::new(),
-            detail: String::new(),
-        }
+            name: String::new(),
+            description: String::new(),
+        };
+        ServiceError::new(Service::CloudController, Method::DELETE, "/x", kind)
     }
 
     fn fault(code: u64) -> CfFault {

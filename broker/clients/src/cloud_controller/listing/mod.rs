@@ -18,10 +18,13 @@ use futures_util::{
 };
 
 use super::{
-    ApiVersion, CfInstance, CloudController, CloudControllerError, OrganizationGuid, PlanGuid,
-    SpaceGuid, connection::MOST_PAGES, v2, v3,
+    ApiVersion, CfInstance, CloudController, OrganizationGuid, PlanGuid, SpaceGuid,
+    connection::MOST_PAGES, v2, v3,
 };
-use crate::http::Call;
+use crate::{
+    http::Call,
+    service_error::{FailureKind, ServiceError},
+};
 use account::Account;
 
 /// Pages of one list that are asked for at the same time.
@@ -30,7 +33,7 @@ const PAGES_AT_ONCE: usize = 4;
 const MOST_PASSES: u32 = 5;
 
 /// Service instances, one by one.
-pub type InstanceStream = BoxStream<'static, Result<CfInstance, CloudControllerError>>;
+pub type InstanceStream = BoxStream<'static, Result<CfInstance, ServiceError>>;
 
 /// Which service instances are asked for. An empty list of spaces or organizations lets all through.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,12 +133,12 @@ struct Pass {
     list: Arc<List>,
     /// From 1, of this list.
     number: u32,
-    pages: BoxStream<'static, Result<InstancePage, CloudControllerError>>,
+    pages: BoxStream<'static, Result<InstancePage, ServiceError>>,
 }
 
 impl Listing {
     /// The next instances that have not been given yet.
-    async fn next(mut self) -> Result<Option<(Vec<CfInstance>, Self)>, CloudControllerError> {
+    async fn next(mut self) -> Result<Option<(Vec<CfInstance>, Self)>, ServiceError> {
         loop {
             let Some(mut pass) = self.pass.take() else {
                 let Some(list) = self.lists.pop_front() else {
@@ -174,15 +177,16 @@ impl Listing {
     }
 
     /// Reads the list once more if something may be missing.
-    fn end(&mut self, pass: Pass) -> Result<(), CloudControllerError> {
+    fn end(&mut self, pass: Pass) -> Result<(), ServiceError> {
         if self.account.is_whole() {
             return Ok(());
         }
         if pass.number == MOST_PASSES {
-            return Err(CloudControllerError::ListChanging {
-                path: pass.list.path(),
+            let connection = self.reader.cloud_controller.connection();
+            let kind = FailureKind::ListChanging {
                 passes: MOST_PASSES,
-            });
+            };
+            return Err(connection.failure(pass.list.path(), kind));
         }
         tracing::debug!(
             path = pass.list.path(),
@@ -201,15 +205,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn pages(
-        &self,
-        list: Arc<List>,
-    ) -> BoxStream<'static, Result<InstancePage, CloudControllerError>> {
+    fn pages(&self, list: Arc<List>) -> BoxStream<'static, Result<InstancePage, ServiceError>> {
         let reader = self.clone();
         let pages = async move {
             let first = reader.page(&list, 1).await?;
             if first.pages > MOST_PAGES {
-                return Err(CloudControllerError::EndlessList { path: list.path() });
+                let connection = reader.cloud_controller.connection();
+                return Err(connection.failure(list.path(), FailureKind::EndlessList));
             }
             let others = stream::iter(2..=first.pages)
                 .map(move |number| {
@@ -222,7 +224,7 @@ impl Reader {
         stream::once(pages).try_flatten().boxed()
     }
 
-    async fn page(&self, list: &List, number: usize) -> Result<InstancePage, CloudControllerError> {
+    async fn page(&self, list: &List, number: usize) -> Result<InstancePage, ServiceError> {
         let connection = self.cloud_controller.connection();
         match list {
             List::V3(list) => list.page(connection, &self.call, number).await,

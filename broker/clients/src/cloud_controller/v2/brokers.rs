@@ -5,12 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::pages::{Resource, list};
 use crate::{
-    cloud_controller::{
-        Accepted, BrokerGuid, BrokerRegistration, CfBroker, CloudControllerError,
-        connection::{Connection, with_body},
-        jobs::accepted,
-    },
+    cloud_controller::{Accepted, BrokerGuid, BrokerRegistration, CfBroker, jobs::accepted},
+    connection::Connection,
     http::{Call, Method, Repeat, Request},
+    service_error::ServiceError,
 };
 
 const BROKERS: &[&str] = &["v2", "service_brokers"];
@@ -20,7 +18,7 @@ pub(in crate::cloud_controller) async fn broker_named(
     connection: &Connection,
     call: &Call,
     name: &str,
-) -> Result<Option<CfBroker>, CloudControllerError> {
+) -> Result<Option<CfBroker>, ServiceError> {
     let found: Vec<Resource<BrokerGuid, WireBroker>> = list(connection, call, BROKERS).await?;
     let broker = found.into_iter().find(|broker| broker.entity.name == name);
     Ok(broker.map(|broker| CfBroker {
@@ -34,11 +32,11 @@ pub(in crate::cloud_controller) async fn create_broker(
     connection: &Connection,
     call: &Call,
     broker: &BrokerRegistration,
-) -> Result<Accepted, CloudControllerError> {
+) -> Result<Accepted, ServiceError> {
     let url = connection.address(BROKERS, &[]);
     let body = Registration::of(broker);
-    let request = with_body(Method::POST, url, Repeat::WhileUnsent, &body);
-    accepted(connection, &connection.write(call, request).await?)
+    let request = Request::new(Method::POST, url, Repeat::WhileUnsent).json(&body);
+    accepted(connection, &connection.send(call, request).await?)
 }
 
 pub(in crate::cloud_controller) async fn update_broker(
@@ -46,21 +44,21 @@ pub(in crate::cloud_controller) async fn update_broker(
     call: &Call,
     guid: &BrokerGuid,
     broker: &BrokerRegistration,
-) -> Result<Accepted, CloudControllerError> {
+) -> Result<Accepted, ServiceError> {
     let url = connection.address(&["v2", "service_brokers", guid.as_str()], &[]);
     let body = Registration::of(broker);
-    let request = with_body(Method::PUT, url, Repeat::WhileUnsent, &body);
-    accepted(connection, &connection.write(call, request).await?)
+    let request = Request::new(Method::PUT, url, Repeat::WhileUnsent).json(&body);
+    accepted(connection, &connection.send(call, request).await?)
 }
 
 pub(in crate::cloud_controller) async fn delete_broker(
     connection: &Connection,
     call: &Call,
     guid: &BrokerGuid,
-) -> Result<Accepted, CloudControllerError> {
+) -> Result<Accepted, ServiceError> {
     let url = connection.address(&["v2", "service_brokers", guid.as_str()], &[]);
     let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-    accepted(connection, &connection.write(call, request).await?)
+    accepted(connection, &connection.send(call, request).await?)
 }
 
 #[derive(Deserialize)]

@@ -5,19 +5,21 @@ use serde::Deserialize;
 use super::pages::{Resource, list};
 use crate::{
     cloud_controller::{
-        AppGuid, BindingGuid, CfBinding, CfBindingKind, CfStanding, CloudControllerError, Deletion,
-        InstanceGuid, connection::Connection, deletions::WireStanding, instances::WireOperation,
+        AppGuid, BindingGuid, CfBinding, CfBindingKind, CfStanding, Deletion, InstanceGuid,
+        deletions::WireStanding, instances::WireOperation,
     },
+    connection::Connection,
     http::{Call, Method, Repeat, Request, StatusCode},
+    service_error::ServiceError,
 };
 
 pub(in crate::cloud_controller) async fn standing(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<CfStanding, CloudControllerError> {
+) -> Result<CfStanding, ServiceError> {
     let url = connection.address(&one(instance), &[]);
-    let wire: Resource<InstanceGuid, WireStanding> = connection.read(call, url).await?;
+    let wire: Resource<InstanceGuid, WireStanding> = connection.read_at(call, url).await?;
     Ok(wire.entity.into())
 }
 
@@ -25,7 +27,7 @@ pub(in crate::cloud_controller) async fn bindings(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<Vec<CfBinding>, CloudControllerError> {
+) -> Result<Vec<CfBinding>, ServiceError> {
     let below = |what| {
         let [api, kind, guid] = one(instance);
         [api, kind, guid, what]
@@ -59,7 +61,7 @@ pub(in crate::cloud_controller) async fn delete_binding(
     call: &Call,
     instance: &InstanceGuid,
     binding: &CfBinding,
-) -> Result<Deletion, CloudControllerError> {
+) -> Result<Deletion, ServiceError> {
     let guid = binding.guid.as_str();
     match &binding.kind {
         CfBindingKind::App(app) => {
@@ -84,7 +86,7 @@ pub(in crate::cloud_controller) async fn delete_instance(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<Deletion, CloudControllerError> {
+) -> Result<Deletion, ServiceError> {
     let query = [("accepts_incomplete", "true")];
     begin(connection, call, &one(instance), &query).await
 }
@@ -93,10 +95,10 @@ pub(in crate::cloud_controller) async fn purge_instance(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let url = connection.address(&one(instance), &[("purge", "true")]);
     let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-    connection.write(call, request).await?;
+    connection.send(call, request).await?;
     Ok(())
 }
 
@@ -106,10 +108,10 @@ async fn begin(
     call: &Call,
     segments: &[&str],
     query: &[(&str, &str)],
-) -> Result<Deletion, CloudControllerError> {
+) -> Result<Deletion, ServiceError> {
     let url = connection.address(segments, query);
     let request = Request::new(Method::DELETE, url, Repeat::WhileUnsent);
-    let written = connection.write(call, request).await?;
+    let written = connection.send(call, request).await?;
     Ok(if written.status() == StatusCode::ACCEPTED {
         Deletion::UnderWay
     } else {

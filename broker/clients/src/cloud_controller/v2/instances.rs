@@ -8,11 +8,12 @@ use super::{
 };
 use crate::{
     cloud_controller::{
-        CfInstance, CloudControllerError, InstanceGuid, InstanceQuery, OrganizationGuid,
-        PlaceNames, PlanGuid, SpaceGuid, connection::Connection, instances::WireOperation,
-        listing::InstancePage,
+        CfInstance, InstanceGuid, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid, SpaceGuid,
+        instances::WireOperation, listing::InstancePage,
     },
+    connection::Connection,
     http::{Call, StatusCode},
+    service_error::ServiceError,
 };
 
 /// The most that the Cloud Controller gives at once.
@@ -26,7 +27,7 @@ pub(in crate::cloud_controller) async fn count_instances(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
-) -> Result<u64, CloudControllerError> {
+) -> Result<u64, ServiceError> {
     count(connection, call, &instances_of(plan)).await
 }
 
@@ -84,7 +85,7 @@ impl InstanceList {
         connection: &Connection,
         call: &Call,
         number: usize,
-    ) -> Result<InstancePage, CloudControllerError> {
+    ) -> Result<InstancePage, ServiceError> {
         let number = number.to_string();
         let conditions = self
             .conditions
@@ -98,7 +99,7 @@ impl InstanceList {
             ])
             .collect();
         let url = connection.address(&instances_of(&self.plan), &query);
-        let page: Page<WireResource> = connection.read(call, url).await?;
+        let page: Page<WireResource> = connection.read_at(call, url).await?;
         Ok(InstancePage {
             total: page.total_results,
             pages: page.total_pages,
@@ -112,15 +113,16 @@ pub(in crate::cloud_controller) async fn instance(
     call: &Call,
     guid: &InstanceGuid,
     names: PlaceNames,
-) -> Result<Option<CfInstance>, CloudControllerError> {
+) -> Result<Option<CfInstance>, ServiceError> {
     let url = connection.address(&["v2", "service_instances", guid.as_str()], &[]);
-    let found = match connection.read::<WireResource>(call, url).await {
+    let found = match connection.read_at::<WireResource>(call, url).await {
         Ok(found) => CfInstance::from(found),
-        Err(CloudControllerError::Refused {
-            status: StatusCode::NOT_FOUND,
-            code: Some(NO_SUCH_INSTANCE),
-            ..
-        }) => return Ok(None),
+        Err(error)
+            if error.status() == Some(StatusCode::NOT_FOUND)
+                && error.code() == Some(NO_SUCH_INSTANCE) =>
+        {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let mut found = [found];

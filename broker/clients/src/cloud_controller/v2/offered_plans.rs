@@ -4,17 +4,17 @@ use serde::Deserialize;
 
 use super::pages::{Resource, list};
 use crate::{
-    cloud_controller::{
-        BrokerGuid, CloudControllerError, OfferedPlan, PlanGuid, connection::Connection,
-    },
+    cloud_controller::{BrokerGuid, OfferedPlan, PlanGuid},
+    connection::Connection,
     http::Call,
+    service_error::ServiceError,
 };
 
 pub(in crate::cloud_controller) async fn plans_of_broker(
     connection: &Connection,
     call: &Call,
     broker: &BrokerGuid,
-) -> Result<Vec<OfferedPlan>, CloudControllerError> {
+) -> Result<Vec<OfferedPlan>, ServiceError> {
     let services: Vec<Resource<String, WireService>> =
         list(connection, call, &["v2", "services"]).await?;
     let mut plans = Vec::new();

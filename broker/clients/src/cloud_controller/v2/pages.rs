@@ -7,11 +7,10 @@ use serde::{
 use url::Url;
 
 use crate::{
-    cloud_controller::{
-        CloudControllerError,
-        connection::{Connection, MOST_PAGES},
-    },
+    cloud_controller::connection::MOST_PAGES,
+    connection::Connection,
     http::Call,
+    service_error::{FailureKind, ServiceError},
 };
 
 /// The most that the Cloud Controller gives at once.
@@ -34,7 +33,7 @@ pub(super) async fn list<T: DeserializeOwned>(
     connection: &Connection,
     call: &Call,
     segments: &[&str],
-) -> Result<Vec<T>, CloudControllerError> {
+) -> Result<Vec<T>, ServiceError> {
     let first = connection.address(segments, &[("results-per-page", PER_PAGE)]);
     all(connection, call, first).await
 }
@@ -45,7 +44,7 @@ pub(super) async fn filtered<T: DeserializeOwned>(
     call: &Call,
     segments: &[&str],
     condition: &str,
-) -> Result<Vec<T>, CloudControllerError> {
+) -> Result<Vec<T>, ServiceError> {
     let query = [("q", condition), ("results-per-page", PER_PAGE)];
     all(connection, call, connection.address(segments, &query)).await
 }
@@ -54,17 +53,17 @@ async fn all<T: DeserializeOwned>(
     connection: &Connection,
     call: &Call,
     first: Url,
-) -> Result<Vec<T>, CloudControllerError> {
+) -> Result<Vec<T>, ServiceError> {
     let path = first.path().to_owned();
     let mut next = Some(first);
     let mut entries = Vec::new();
     for _ in 0..MOST_PAGES {
         let Some(url) = next else { return Ok(entries) };
-        let page: Page<T> = connection.read(call, url).await?;
+        let page: Page<T> = connection.read_at(call, url).await?;
         entries.extend(page.resources);
         next = page.next_url.and_then(|link| connection.page(&link));
     }
-    Err(CloudControllerError::EndlessList { path })
+    Err(connection.failure(path, FailureKind::EndlessList))
 }
 
 /// How many entries a list has.
@@ -72,9 +71,9 @@ pub(super) async fn count(
     connection: &Connection,
     call: &Call,
     segments: &[&str],
-) -> Result<u64, CloudControllerError> {
+) -> Result<u64, ServiceError> {
     let url = connection.address(segments, &[("results-per-page", "1")]);
-    let page: Page<IgnoredAny> = connection.read(call, url).await?;
+    let page: Page<IgnoredAny> = connection.read_at(call, url).await?;
     Ok(page.total_results)
 }
 

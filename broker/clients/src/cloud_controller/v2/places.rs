@@ -10,10 +10,10 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::pages::{Resource, filtered};
 use crate::{
-    cloud_controller::{
-        CfInstance, CloudControllerError, OrganizationGuid, SpaceGuid, connection::Connection,
-    },
+    cloud_controller::{CfInstance, OrganizationGuid, SpaceGuid},
+    connection::Connection,
     http::{Call, StatusCode},
+    service_error::ServiceError,
 };
 
 /// Spaces or organizations that are asked for at the same time.
@@ -23,7 +23,7 @@ pub(in crate::cloud_controller) async fn organization_named(
     connection: &Connection,
     call: &Call,
     name: &str,
-) -> Result<Option<OrganizationGuid>, CloudControllerError> {
+) -> Result<Option<OrganizationGuid>, ServiceError> {
     let found: Vec<Resource<OrganizationGuid, Named>> =
         filtered(connection, call, &["v2", "organizations"], &is_named(name)).await?;
     Ok(of_name(found, name))
@@ -34,7 +34,7 @@ pub(in crate::cloud_controller) async fn space_named(
     call: &Call,
     organization: &OrganizationGuid,
     name: &str,
-) -> Result<Option<SpaceGuid>, CloudControllerError> {
+) -> Result<Option<SpaceGuid>, ServiceError> {
     let segments = ["v2", "organizations", organization.as_str(), "spaces"];
     let found: Vec<Resource<SpaceGuid, Named>> =
         filtered(connection, call, &segments, &is_named(name)).await?;
@@ -45,9 +45,9 @@ pub(in crate::cloud_controller) async fn organization_name(
     connection: &Connection,
     call: &Call,
     guid: &OrganizationGuid,
-) -> Result<String, CloudControllerError> {
+) -> Result<String, ServiceError> {
     let url = connection.address(&["v2", "organizations", guid.as_str()], &[]);
-    let found: Single<Named> = connection.read(call, url).await?;
+    let found: Single<Named> = connection.read_at(call, url).await?;
     Ok(found.entity.name)
 }
 
@@ -78,7 +78,7 @@ impl PlaceBook {
         connection: &Connection,
         call: &Call,
         instances: &mut [CfInstance],
-    ) -> Result<(), CloudControllerError> {
+    ) -> Result<(), ServiceError> {
         let spaces = instances.iter().map(|instance| instance.space.clone());
         let kind = ("spaces", SpaceGuid::as_str as fn(&SpaceGuid) -> &str);
         look_up(connection, call, kind, spaces, &mut self.spaces).await?;
@@ -119,7 +119,7 @@ async fn look_up<Guid, Entity>(
     (kind, text): (&str, fn(&Guid) -> &str),
     wanted: impl Iterator<Item = Guid>,
     known: &mut HashMap<Guid, Option<Entity>>,
-) -> Result<(), CloudControllerError>
+) -> Result<(), ServiceError>
 where
     Guid: Clone + Ord + Hash,
     Entity: DeserializeOwned,
@@ -127,12 +127,9 @@ where
     let unknown: BTreeSet<Guid> = wanted.filter(|guid| !known.contains_key(guid)).collect();
     let ask = async |guid: Guid| {
         let url = connection.address(&["v2", kind, text(&guid)], &[]);
-        match connection.read::<Single<Entity>>(call, url).await {
+        match connection.read_at::<Single<Entity>>(call, url).await {
             Ok(found) => Ok((guid, Some(found.entity))),
-            Err(CloudControllerError::Refused {
-                status: StatusCode::NOT_FOUND,
-                ..
-            }) => Ok((guid, None)),
+            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok((guid, None)),
             Err(error) => Err(error),
         }
     };

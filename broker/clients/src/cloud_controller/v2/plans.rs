@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::pages::{Resource, list};
 use crate::{
-    cloud_controller::{
-        CfPlan, CloudControllerError, OfferingGuid, PlanGuid, connection::Connection,
-    },
+    cloud_controller::{CfPlan, OfferingGuid, PlanGuid},
+    connection::Connection,
     http::Call,
+    service_error::ServiceError,
 };
 
 /// There is no filter by the id of the broker's catalog that every version 2 has, so that all
@@ -16,7 +16,7 @@ pub(in crate::cloud_controller) async fn plans_of_offering(
     connection: &Connection,
     call: &Call,
     broker_catalog_id: &str,
-) -> Result<Vec<CfPlan>, CloudControllerError> {
+) -> Result<Vec<CfPlan>, ServiceError> {
     let services: Vec<Resource<OfferingGuid, WireService>> =
         list(connection, call, &["v2", "services"]).await?;
     let mut plans = Vec::new();

@@ -4,18 +4,19 @@ use serde::Deserialize;
 
 use crate::{
     cloud_controller::{
-        CfVersionedInstance, CloudControllerError, InstanceGuid, PlanGuid, Upgrading,
-        connection::{Connection, with_body},
+        CfVersionedInstance, InstanceGuid, PlanGuid, Upgrading,
         upgrades::{MaintenanceInfo, ToldOperation, wish},
     },
-    http::{Call, Method, Repeat, cut},
+    connection::Connection,
+    http::{Call, Method, Repeat, Request, cut},
+    service_error::ServiceError,
 };
 
 /// Empty where the Cloud Controller does not tell.
 pub(in crate::cloud_controller) async fn osbapi_version(
     connection: &Connection,
     call: &Call,
-) -> Result<String, CloudControllerError> {
+) -> Result<String, ServiceError> {
     let url = connection.address(&["v2", "info"], &[]);
     let info: Info = connection.read_anonymously(call, url).await?;
     Ok(info.osbapi_version.unwrap_or_default())
@@ -25,9 +26,11 @@ pub(in crate::cloud_controller) async fn versioned_instance(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<CfVersionedInstance, CloudControllerError> {
+) -> Result<CfVersionedInstance, ServiceError> {
     let url = connection.address(&["v2", "service_instances", instance.as_str()], &[]);
-    let Resource { entity } = connection.read::<Resource<WireInstance>>(call, url).await?;
+    let Resource { entity } = connection
+        .read_at::<Resource<WireInstance>>(call, url)
+        .await?;
     Ok(CfVersionedInstance::of(
         entity.service_plan_guid,
         entity.maintenance_info,
@@ -39,9 +42,9 @@ pub(in crate::cloud_controller) async fn maintenance_info_of_plan(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
-) -> Result<Option<MaintenanceInfo>, CloudControllerError> {
+) -> Result<Option<MaintenanceInfo>, ServiceError> {
     let url = connection.address(&["v2", "service_plans", plan.as_str()], &[]);
-    let Resource { entity } = connection.read::<Resource<WirePlan>>(call, url).await?;
+    let Resource { entity } = connection.read_at::<Resource<WirePlan>>(call, url).await?;
     Ok(entity.maintenance_info)
 }
 
@@ -51,13 +54,13 @@ pub(in crate::cloud_controller) async fn upgrade_instance(
     call: &Call,
     instance: &InstanceGuid,
     version: &str,
-) -> Result<Upgrading, CloudControllerError> {
+) -> Result<Upgrading, ServiceError> {
     let url = connection.address(
         &["v2", "service_instances", instance.as_str()],
         &[("accepts_incomplete", "true")],
     );
-    let request = with_body(Method::PUT, url, Repeat::WhileUnsent, &wish(version));
-    let written = connection.write(call, request).await?;
+    let request = Request::new(Method::PUT, url, Repeat::WhileUnsent).json(&wish(version));
+    let written = connection.send(call, request).await?;
     let Resource { entity } = written.json::<Resource<Upgraded>>()?;
     let told = entity.last_operation.unwrap_or_default();
     Ok(match told.state.as_deref() {

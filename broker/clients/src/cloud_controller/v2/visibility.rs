@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::pages::{Resource, filtered};
 use crate::{
-    cloud_controller::{
-        CloudControllerError, OrganizationGuid, PlanGuid, PlanVisibility, WantedVisibility,
-        connection::{Connection, with_body},
-    },
+    cloud_controller::{OrganizationGuid, PlanGuid, PlanVisibility, WantedVisibility},
+    connection::Connection,
     http::{Call, Method, Repeat, Request},
+    service_error::ServiceError,
 };
 
 const VISIBILITIES: &[&str] = &["v2", "service_plan_visibilities"];
@@ -22,7 +21,7 @@ pub(in crate::cloud_controller) async fn plan_visibility(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
-) -> Result<PlanVisibility, CloudControllerError> {
+) -> Result<PlanVisibility, ServiceError> {
     if is_public(connection, call, plan).await? {
         return Ok(PlanVisibility::Public);
     }
@@ -45,7 +44,7 @@ pub(in crate::cloud_controller) async fn set_plan_visibility(
     call: &Call,
     plan: &PlanGuid,
     wanted: &WantedVisibility,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let is_wanted_public = *wanted == WantedVisibility::Public;
     if is_public(connection, call, plan).await? != is_wanted_public {
         make_public(connection, call, plan, is_wanted_public).await?;
@@ -77,9 +76,9 @@ async fn is_public(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
-) -> Result<bool, CloudControllerError> {
+) -> Result<bool, ServiceError> {
     let url = connection.address(&["v2", "service_plans", plan.as_str()], &[]);
-    let plan: Resource<PlanGuid, Publicity> = connection.read(call, url).await?;
+    let plan: Resource<PlanGuid, Publicity> = connection.read_at(call, url).await?;
     Ok(plan.entity.public)
 }
 
@@ -88,18 +87,18 @@ async fn make_public(
     call: &Call,
     plan: &PlanGuid,
     public: bool,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let url = connection.address(&["v2", "service_plans", plan.as_str()], &[]);
     let body = Publicity { public };
-    let request = with_body(Method::PUT, url, Repeat::WhenTransient, &body);
-    connection.write(call, request).await.map(drop)
+    let request = Request::new(Method::PUT, url, Repeat::WhenTransient).json(&body);
+    connection.send(call, request).await.map(drop)
 }
 
 async fn visibilities(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
-) -> Result<Vec<Resource<String, WireVisibility>>, CloudControllerError> {
+) -> Result<Vec<Resource<String, WireVisibility>>, ServiceError> {
     let condition = format!("service_plan_guid:{plan}");
     filtered(connection, call, VISIBILITIES, &condition).await
 }
@@ -110,14 +109,14 @@ async fn add(
     call: &Call,
     plan: &PlanGuid,
     organization: &OrganizationGuid,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let body = Visibility {
         service_plan_guid: plan,
         organization_guid: organization,
     };
     let url = connection.address(VISIBILITIES, &[]);
-    let request = with_body(Method::POST, url, Repeat::WhenTransient, &body);
-    match connection.write(call, request).await {
+    let request = Request::new(Method::POST, url, Repeat::WhenTransient).json(&body);
+    match connection.send(call, request).await {
         Err(error) if error.code() == Some(THERE_ALREADY) => Ok(()),
         other => other.map(drop),
     }
@@ -127,10 +126,10 @@ async fn remove(
     connection: &Connection,
     call: &Call,
     visibility: &str,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let url = connection.address(&["v2", "service_plan_visibilities", visibility], &[]);
     let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-    match connection.write(call, request).await {
+    match connection.send(call, request).await {
         Err(error) if error.is_not_found() => Ok(()),
         other => other.map(drop),
     }

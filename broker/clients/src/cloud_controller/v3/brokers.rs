@@ -5,12 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::pages::{list, values};
 use crate::{
-    cloud_controller::{
-        Accepted, BrokerGuid, BrokerRegistration, CfBroker, CloudControllerError,
-        connection::{Connection, with_body},
-        jobs::accepted,
-    },
+    cloud_controller::{Accepted, BrokerGuid, BrokerRegistration, CfBroker, jobs::accepted},
+    connection::Connection,
     http::{Call, Method, Repeat, Request},
+    service_error::ServiceError,
 };
 
 const BROKERS: &[&str] = &["v3", "service_brokers"];
@@ -19,7 +17,7 @@ pub(in crate::cloud_controller) async fn broker_named(
     connection: &Connection,
     call: &Call,
     name: &str,
-) -> Result<Option<CfBroker>, CloudControllerError> {
+) -> Result<Option<CfBroker>, ServiceError> {
     let names = values([name]);
     let found: Vec<WireBroker> =
         list(connection, call, BROKERS, &[("names", names.as_str())]).await?;
@@ -31,11 +29,11 @@ pub(in crate::cloud_controller) async fn create_broker(
     connection: &Connection,
     call: &Call,
     broker: &BrokerRegistration,
-) -> Result<Accepted, CloudControllerError> {
+) -> Result<Accepted, ServiceError> {
     let url = connection.address(BROKERS, &[]);
     let body = Registration::of(broker);
-    let request = with_body(Method::POST, url, Repeat::WhileUnsent, &body);
-    accepted(connection, &connection.write(call, request).await?)
+    let request = Request::new(Method::POST, url, Repeat::WhileUnsent).json(&body);
+    accepted(connection, &connection.send(call, request).await?)
 }
 
 pub(in crate::cloud_controller) async fn update_broker(
@@ -43,21 +41,21 @@ pub(in crate::cloud_controller) async fn update_broker(
     call: &Call,
     guid: &BrokerGuid,
     broker: &BrokerRegistration,
-) -> Result<Accepted, CloudControllerError> {
+) -> Result<Accepted, ServiceError> {
     let url = connection.address(&["v3", "service_brokers", guid.as_str()], &[]);
     let body = Registration::of(broker);
-    let request = with_body(Method::PATCH, url, Repeat::WhileUnsent, &body);
-    accepted(connection, &connection.write(call, request).await?)
+    let request = Request::new(Method::PATCH, url, Repeat::WhileUnsent).json(&body);
+    accepted(connection, &connection.send(call, request).await?)
 }
 
 pub(in crate::cloud_controller) async fn delete_broker(
     connection: &Connection,
     call: &Call,
     guid: &BrokerGuid,
-) -> Result<Accepted, CloudControllerError> {
+) -> Result<Accepted, ServiceError> {
     let url = connection.address(&["v3", "service_brokers", guid.as_str()], &[]);
     let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-    accepted(connection, &connection.write(call, request).await?)
+    accepted(connection, &connection.send(call, request).await?)
 }
 
 #[derive(Deserialize)]

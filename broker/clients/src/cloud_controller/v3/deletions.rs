@@ -5,11 +5,12 @@ use serde::Deserialize;
 use super::pages::{Related, ToOne, list, values};
 use crate::{
     cloud_controller::{
-        AppGuid, BindingGuid, CfBinding, CfBindingKind, CfStanding, CloudControllerError, Deletion,
-        InstanceGuid, SpaceGuid, connection::Connection, deletions::WireStanding,
-        instances::WireOperation, jobs,
+        AppGuid, BindingGuid, CfBinding, CfBindingKind, CfStanding, Deletion, InstanceGuid,
+        SpaceGuid, deletions::WireStanding, instances::WireOperation, jobs,
     },
+    connection::Connection,
     http::{Call, Method, Repeat, Request},
+    service_error::ServiceError,
 };
 
 const CREDENTIAL_BINDINGS: [&str; 2] = ["v3", "service_credential_bindings"];
@@ -19,9 +20,9 @@ pub(in crate::cloud_controller) async fn standing(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<CfStanding, CloudControllerError> {
+) -> Result<CfStanding, ServiceError> {
     let url = connection.address(&one(instance), &[]);
-    let wire: WireStanding = connection.read(call, url).await?;
+    let wire: WireStanding = connection.read_at(call, url).await?;
     Ok(wire.into())
 }
 
@@ -29,7 +30,7 @@ pub(in crate::cloud_controller) async fn bindings(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<Vec<CfBinding>, CloudControllerError> {
+) -> Result<Vec<CfBinding>, ServiceError> {
     let guids = values([instance.as_str()]);
     let filter = ("service_instance_guids", guids.as_str());
     let credentials: Vec<WireBinding> =
@@ -47,7 +48,7 @@ pub(in crate::cloud_controller) async fn delete_binding(
     connection: &Connection,
     call: &Call,
     binding: &CfBinding,
-) -> Result<Deletion, CloudControllerError> {
+) -> Result<Deletion, ServiceError> {
     let [api, kind] = match binding.kind {
         CfBindingKind::App(_) | CfBindingKind::Key => CREDENTIAL_BINDINGS,
         CfBindingKind::Route => ROUTE_BINDINGS,
@@ -59,7 +60,7 @@ pub(in crate::cloud_controller) async fn delete_instance(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<Deletion, CloudControllerError> {
+) -> Result<Deletion, ServiceError> {
     begin(connection, call, &one(instance)).await
 }
 
@@ -67,10 +68,10 @@ pub(in crate::cloud_controller) async fn purge_instance(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let url = connection.address(&one(instance), &[("purge", "true")]);
     let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-    connection.write(call, request).await?;
+    connection.send(call, request).await?;
     Ok(())
 }
 
@@ -78,9 +79,9 @@ pub(in crate::cloud_controller) async fn shared_spaces(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<Vec<SpaceGuid>, CloudControllerError> {
+) -> Result<Vec<SpaceGuid>, ServiceError> {
     let url = connection.address(&shares(instance), &[]);
-    let wire: WireShares = connection.read(call, url).await?;
+    let wire: WireShares = connection.read_at(call, url).await?;
     Ok(wire.data.into_iter().map(|space| space.guid).collect())
 }
 
@@ -89,12 +90,12 @@ pub(in crate::cloud_controller) async fn unshare(
     call: &Call,
     instance: &InstanceGuid,
     space: &SpaceGuid,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let [api, kind, guid, relationships, shared] = shares(instance);
     let segments = [api, kind, guid, relationships, shared, space.as_str()];
     let url = connection.address(&segments, &[]);
     let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-    connection.write(call, request).await?;
+    connection.send(call, request).await?;
     Ok(())
 }
 
@@ -103,10 +104,10 @@ async fn begin(
     connection: &Connection,
     call: &Call,
     segments: &[&str],
-) -> Result<Deletion, CloudControllerError> {
+) -> Result<Deletion, ServiceError> {
     let url = connection.address(segments, &[]);
     let request = Request::new(Method::DELETE, url, Repeat::WhileUnsent);
-    let written = connection.write(call, request).await?;
+    let written = connection.send(call, request).await?;
     Ok(jobs::accepted(connection, &written)?.into())
 }
 

@@ -7,11 +7,12 @@ use serde::Deserialize;
 use super::pages::{IDS_PER_FILTER, Paged, ToOne, count, list, values};
 use crate::{
     cloud_controller::{
-        CfInstance, CloudControllerError, InstanceGuid, InstanceQuery, OrganizationGuid,
-        PlaceNames, PlanGuid, SpaceGuid, connection::Connection, instances::WireOperation,
-        listing::InstancePage,
+        CfInstance, InstanceGuid, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid, SpaceGuid,
+        instances::WireOperation, listing::InstancePage,
     },
+    connection::Connection,
     http::{Call, StatusCode},
+    service_error::ServiceError,
 };
 
 const INSTANCES: &[&str] = &["v3", "service_instances"];
@@ -30,7 +31,7 @@ pub(in crate::cloud_controller) async fn count_instances(
     connection: &Connection,
     call: &Call,
     plans: &[PlanGuid],
-) -> Result<u64, CloudControllerError> {
+) -> Result<u64, ServiceError> {
     let mut total = 0;
     for plans in plans.chunks(IDS_PER_FILTER) {
         let guids = values(plans.iter().map(PlanGuid::as_str));
@@ -99,7 +100,7 @@ impl InstanceList {
         connection: &Connection,
         call: &Call,
         number: usize,
-    ) -> Result<InstancePage, CloudControllerError> {
+    ) -> Result<InstancePage, ServiceError> {
         let number = number.to_string();
         let filters = self
             .filters
@@ -113,7 +114,7 @@ impl InstanceList {
             ])
             .collect();
         let page: Paged<WireInstance, WireIncluded> = connection
-            .read(call, connection.address(INSTANCES, &query))
+            .read_at(call, connection.address(INSTANCES, &query))
             .await?;
         let places = Places::of(page.included);
         // Those of users, which have no plan, do not pass a filter by plans.
@@ -134,20 +135,21 @@ pub(in crate::cloud_controller) async fn instance(
     call: &Call,
     guid: &InstanceGuid,
     names: PlaceNames,
-) -> Result<Option<CfInstance>, CloudControllerError> {
+) -> Result<Option<CfInstance>, ServiceError> {
     let query = match names {
         PlaceNames::Told => &NAMES[..],
         PlaceNames::Left => &[],
     };
     let segments = ["v3", "service_instances", guid.as_str()];
     let url = connection.address(&segments, query);
-    match connection.read::<OneInstance>(call, url).await {
+    match connection.read_at::<OneInstance>(call, url).await {
         Ok(found) => Ok(found.instance.managed(&Places::of(found.included))),
-        Err(CloudControllerError::Refused {
-            status: StatusCode::NOT_FOUND,
-            code: Some(NO_SUCH_RESOURCE),
-            ..
-        }) => Ok(None),
+        Err(error)
+            if error.status() == Some(StatusCode::NOT_FOUND)
+                && error.code() == Some(NO_SUCH_RESOURCE) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
@@ -165,7 +167,7 @@ pub(in crate::cloud_controller) async fn known_instances(
     connection: &Connection,
     call: &Call,
     ids: &[InstanceGuid],
-) -> Result<Vec<InstanceGuid>, CloudControllerError> {
+) -> Result<Vec<InstanceGuid>, ServiceError> {
     let mut known = Vec::new();
     for ids in ids.chunks(IDS_PER_FILTER) {
         let guids = values(ids.iter().map(InstanceGuid::as_str));

@@ -6,17 +6,17 @@ use serde::Deserialize;
 
 use super::pages::{ToOne, list, values};
 use crate::{
-    cloud_controller::{
-        BrokerGuid, CloudControllerError, OfferedPlan, PlanGuid, connection::Connection,
-    },
+    cloud_controller::{BrokerGuid, OfferedPlan, PlanGuid},
+    connection::Connection,
     http::Call,
+    service_error::ServiceError,
 };
 
 pub(in crate::cloud_controller) async fn plans_of_broker(
     connection: &Connection,
     call: &Call,
     broker: &BrokerGuid,
-) -> Result<Vec<OfferedPlan>, CloudControllerError> {
+) -> Result<Vec<OfferedPlan>, ServiceError> {
     let guids = values([broker.as_str()]);
     let filter = ("service_broker_guids", guids.as_str());
     let offerings: Vec<WireOffering> =

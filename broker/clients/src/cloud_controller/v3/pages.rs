@@ -7,11 +7,10 @@ use serde::{
 };
 
 use crate::{
-    cloud_controller::{
-        CloudControllerError,
-        connection::{Connection, MOST_PAGES},
-    },
+    cloud_controller::connection::MOST_PAGES,
+    connection::Connection,
     http::Call,
+    service_error::{FailureKind, ServiceError},
 };
 
 /// The most that the Cloud Controller gives at once.
@@ -31,7 +30,7 @@ pub(super) async fn list<T: DeserializeOwned>(
     call: &Call,
     segments: &[&str],
     filters: &[(&str, &str)],
-) -> Result<Vec<T>, CloudControllerError> {
+) -> Result<Vec<T>, ServiceError> {
     let query = [filters, &[("per_page", PER_PAGE)]].concat();
     let first = connection.address(segments, &query);
     let path = first.path().to_owned();
@@ -39,14 +38,14 @@ pub(super) async fn list<T: DeserializeOwned>(
     let mut entries = Vec::new();
     for _ in 0..MOST_PAGES {
         let Some(url) = next else { return Ok(entries) };
-        let page: Page<T> = connection.read(call, url).await?;
+        let page: Page<T> = connection.read_at(call, url).await?;
         entries.extend(page.resources);
         next = page
             .pagination
             .next
             .and_then(|link| connection.page(&link.href));
     }
-    Err(CloudControllerError::EndlessList { path })
+    Err(connection.failure(path, FailureKind::EndlessList))
 }
 
 /// How many entries a list has.
@@ -55,9 +54,9 @@ pub(super) async fn count(
     call: &Call,
     segments: &[&str],
     filter: (&str, &str),
-) -> Result<u64, CloudControllerError> {
+) -> Result<u64, ServiceError> {
     let url = connection.address(segments, &[filter, ("per_page", "1")]);
-    let page: Page<IgnoredAny> = connection.read(call, url).await?;
+    let page: Page<IgnoredAny> = connection.read_at(call, url).await?;
     Ok(page.pagination.total_results)
 }
 

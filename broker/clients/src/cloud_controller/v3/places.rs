@@ -4,15 +4,17 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::pages::{list, values};
 use crate::{
-    cloud_controller::{CloudControllerError, OrganizationGuid, SpaceGuid, connection::Connection},
+    cloud_controller::{OrganizationGuid, SpaceGuid},
+    connection::Connection,
     http::Call,
+    service_error::ServiceError,
 };
 
 pub(in crate::cloud_controller) async fn organization_named(
     connection: &Connection,
     call: &Call,
     name: &str,
-) -> Result<Option<OrganizationGuid>, CloudControllerError> {
+) -> Result<Option<OrganizationGuid>, ServiceError> {
     let name = values([name]);
     let query = [("names", name.as_str())];
     first(connection, call, "organizations", &query).await
@@ -23,7 +25,7 @@ pub(in crate::cloud_controller) async fn space_named(
     call: &Call,
     organization: &OrganizationGuid,
     name: &str,
-) -> Result<Option<SpaceGuid>, CloudControllerError> {
+) -> Result<Option<SpaceGuid>, ServiceError> {
     let (name, organization) = (values([name]), values([organization.as_str()]));
     let query = [
         ("names", name.as_str()),
@@ -36,9 +38,9 @@ pub(in crate::cloud_controller) async fn organization_name(
     connection: &Connection,
     call: &Call,
     guid: &OrganizationGuid,
-) -> Result<String, CloudControllerError> {
+) -> Result<String, ServiceError> {
     let url = connection.address(&["v3", "organizations", guid.as_str()], &[]);
-    let found: Named = connection.read(call, url).await?;
+    let found: Named = connection.read_at(call, url).await?;
     Ok(found.name)
 }
 
@@ -48,7 +50,7 @@ async fn first<Id: DeserializeOwned>(
     call: &Call,
     kind: &str,
     query: &[(&str, &str)],
-) -> Result<Option<Id>, CloudControllerError> {
+) -> Result<Option<Id>, ServiceError> {
     let found: Vec<Place<Id>> = list(connection, call, &["v3", kind], query).await?;
     Ok(found.into_iter().next().map(|place| place.guid))
 }

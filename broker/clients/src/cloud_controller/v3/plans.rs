@@ -4,17 +4,17 @@ use serde::Deserialize;
 
 use super::pages::{IDS_PER_FILTER, ToOne, list, values};
 use crate::{
-    cloud_controller::{
-        CfPlan, CloudControllerError, OfferingGuid, PlanGuid, connection::Connection,
-    },
+    cloud_controller::{CfPlan, OfferingGuid, PlanGuid},
+    connection::Connection,
     http::Call,
+    service_error::ServiceError,
 };
 
 pub(in crate::cloud_controller) async fn plans_of_offering(
     connection: &Connection,
     call: &Call,
     broker_catalog_id: &str,
-) -> Result<Vec<CfPlan>, CloudControllerError> {
+) -> Result<Vec<CfPlan>, ServiceError> {
     let ids = values([broker_catalog_id]);
     let filter = ("broker_catalog_ids", ids.as_str());
     let offerings: Vec<WireOffering> =

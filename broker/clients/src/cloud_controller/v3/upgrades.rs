@@ -5,20 +5,21 @@ use serde::Deserialize;
 use super::pages::ToOne;
 use crate::{
     cloud_controller::{
-        CfVersionedInstance, CloudControllerError, InstanceGuid, PlanGuid, Upgrading,
-        connection::{Connection, with_body},
+        CfVersionedInstance, InstanceGuid, PlanGuid, Upgrading,
         upgrades::{MaintenanceInfo, ToldOperation, wish},
     },
-    http::{Call, Method, Repeat, StatusCode},
+    connection::Connection,
+    http::{Call, Method, Repeat, Request, StatusCode},
+    service_error::ServiceError,
 };
 
 pub(in crate::cloud_controller) async fn versioned_instance(
     connection: &Connection,
     call: &Call,
     instance: &InstanceGuid,
-) -> Result<CfVersionedInstance, CloudControllerError> {
+) -> Result<CfVersionedInstance, ServiceError> {
     let url = connection.address(&["v3", "service_instances", instance.as_str()], &[]);
-    let wire: WireInstance = connection.read(call, url).await?;
+    let wire: WireInstance = connection.read_at(call, url).await?;
     let plan = wire.relationships.service_plan.data.guid;
     Ok(CfVersionedInstance::of(
         plan,
@@ -31,9 +32,9 @@ pub(in crate::cloud_controller) async fn maintenance_info_of_plan(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
-) -> Result<Option<MaintenanceInfo>, CloudControllerError> {
+) -> Result<Option<MaintenanceInfo>, ServiceError> {
     let url = connection.address(&["v3", "service_plans", plan.as_str()], &[]);
-    let wire: WirePlan = connection.read(call, url).await?;
+    let wire: WirePlan = connection.read_at(call, url).await?;
     Ok(wire.maintenance_info)
 }
 
@@ -44,10 +45,10 @@ pub(in crate::cloud_controller) async fn upgrade_instance(
     call: &Call,
     instance: &InstanceGuid,
     version: &str,
-) -> Result<Upgrading, CloudControllerError> {
+) -> Result<Upgrading, ServiceError> {
     let url = connection.address(&["v3", "service_instances", instance.as_str()], &[]);
-    let request = with_body(Method::PATCH, url, Repeat::WhileUnsent, &wish(version));
-    let written = connection.write(call, request).await?;
+    let request = Request::new(Method::PATCH, url, Repeat::WhileUnsent).json(&wish(version));
+    let written = connection.send(call, request).await?;
     Ok(if written.status() == StatusCode::ACCEPTED {
         Upgrading::Begun
     } else {

@@ -4,20 +4,19 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::{
-    cloud_controller::{
-        CloudControllerError, OrganizationGuid, PlanGuid, PlanVisibility, WantedVisibility,
-        connection::{Connection, with_body},
-    },
-    http::{Call, Method, Repeat},
+    cloud_controller::{OrganizationGuid, PlanGuid, PlanVisibility, WantedVisibility},
+    connection::Connection,
+    http::{Call, Method, Repeat, Request},
+    service_error::ServiceError,
 };
 
 pub(in crate::cloud_controller) async fn plan_visibility(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
-) -> Result<PlanVisibility, CloudControllerError> {
+) -> Result<PlanVisibility, ServiceError> {
     let wire: WireVisibility = connection
-        .read(call, visibility_of(connection, plan))
+        .read_at(call, visibility_of(connection, plan))
         .await?;
     let organizations = wire.organizations.into_iter();
     Ok(match wire.kind.as_str() {
@@ -38,7 +37,7 @@ pub(in crate::cloud_controller) async fn set_plan_visibility(
     call: &Call,
     plan: &PlanGuid,
     wanted: &WantedVisibility,
-) -> Result<(), CloudControllerError> {
+) -> Result<(), ServiceError> {
     let (kind, organizations) = match wanted {
         WantedVisibility::Public => ("public", None),
         WantedVisibility::Admin => ("admin", None),
@@ -52,8 +51,8 @@ pub(in crate::cloud_controller) async fn set_plan_visibility(
         organizations,
     };
     let url = visibility_of(connection, plan);
-    let request = with_body(Method::PATCH, url, Repeat::WhenTransient, &body);
-    connection.write(call, request).await.map(drop)
+    let request = Request::new(Method::PATCH, url, Repeat::WhenTransient).json(&body);
+    connection.send(call, request).await.map(drop)
 }
 
 fn visibility_of(connection: &Connection, plan: &PlanGuid) -> Url {

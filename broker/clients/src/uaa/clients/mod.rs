@@ -8,16 +8,13 @@
 //! | `registration` | what a client is registered with |
 //! | `secret_change` | what may be done to the secrets of a client |
 //! | `rights` | what a token allows to do to clients |
-//! | `error` | what can go wrong |
 
 mod administration;
-mod error;
 mod registration;
 mod rights;
 mod secret_change;
 
 pub use administration::ClientAdministration;
-pub use error::{ClientAdministrationError, CreateClientError};
 pub use registration::{ClientId, ClientRegistration, NewClient};
 pub use rights::ClientRights;
 pub use secret_change::SecretChange;
