@@ -7,7 +7,7 @@ use std::{ffi::OsString, path::PathBuf, process};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use on_demand_broker::{
-    check::{self, AdapterCalls, Colour, Reach},
+    preflight::check::{self, AdapterCalls, Colour, Reach},
     telemetry::LogFilter,
 };
 

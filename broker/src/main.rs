@@ -19,12 +19,14 @@ use odb_clients::http::observe_calls;
 use on_demand_broker::{
     adapter::{end_all_strays, start_watchdog, watch, watch_for_strays},
     api::{AppState, FLUSH, Server},
-    check::{self, Findings},
     config::{self, Config, LoadError},
-    doctor::{self, Diagnosis, Patience},
     operations::Lifecycle,
+    preflight::{
+        check::{self, Findings},
+        doctor::{self, Diagnosis, Patience},
+        start::{self, Parts},
+    },
     private_memory::keep_memory_private,
-    start_up::{self, Parts},
     telemetry::{Chain, LogFilter, LogFormat, LogStream, metrics, start_log},
 };
 use tokio::{
@@ -343,11 +345,11 @@ struct Started {
 
 async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let mut parts = Box::pin(start_up::start(config, environment, lifecycle))
+    let mut parts = Box::pin(start::start(config, environment, lifecycle))
         .await
         .map_err(|faults| {
             for fault in faults {
-                tracing::error!(code = %fault.code(), error = %Chain(&fault), "a start-up check failed");
+                tracing::error!(code = %fault.code, error = %Chain(&fault), "a start-up check failed");
             }
             Fatal
         })?;
@@ -355,7 +357,7 @@ async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal>
     let scheme = if tls.is_some() { "https" } else { "http" };
     let server =
         Server::listen(config.broker.listen, tls).map_err(|error| fatal(Code::Listen, &error))?;
-    start_up::resume(config, &parts, lifecycle);
+    start::resume(config, &parts, lifecycle);
 
     if config.broker.startup_banner {
         tracing::info!("on-demand broker {}", env!("CARGO_PKG_VERSION"));

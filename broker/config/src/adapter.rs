@@ -84,7 +84,7 @@ pub(super) fn read(
     let path = path?;
     // An adapter is started elsewhere than the broker.
     let Ok(program) = std::path::absolute(&path.value) else {
-        return section.refuse_value(&path, "is no path; give an executable file");
+        return section.refuse_value(&path, ("is no path", "give an executable file"));
     };
     let unusable = match section.paths() {
         Paths::OfThisMachine => unusable(&program),
@@ -100,7 +100,10 @@ pub(super) fn read(
         }),
         Some(why) => section.refuse_value(
             &path,
-            format!("is `{}`, {why}; give an executable file", path.value),
+            (
+                format!("is `{}`, {why}", path.value),
+                "give an executable file",
+            ),
         ),
     }
 }

@@ -80,6 +80,9 @@ fn checked(
     };
     section.refuse_value(
         &found,
-        format!("is no address that can be called: {why}; give `https://HOST:PORT`, or HOST alone"),
+        (
+            format!("is no address that can be called: {why}"),
+            "give `https://HOST:PORT`, or HOST alone",
+        ),
     )
 }

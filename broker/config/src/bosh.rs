@@ -59,10 +59,10 @@ fn credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
     let uaa = section.section("uaa");
     section.remark_unknown_keys();
     match (basic.holds_a_value(), uaa.holds_a_value()) {
-        (true, true) => section.refuse("uaa", "stands beside `basic`; give one of the two"),
+        (true, true) => section.refuse("uaa", ("stands beside `basic`", "give one of the two")),
         (false, false) => section.refuse(
             "uaa",
-            "is missing; give `uaa.client_credentials` or `basic`",
+            ("is missing", "give `uaa.client_credentials` or `basic`"),
         ),
         (true, false) => {
             let username = basic.required_text("username", "a user of the Director");
@@ -84,7 +84,10 @@ fn uaa_credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
     if user.holds_a_value() {
         section.refuse::<()>(
             "user_credentials",
-            "cannot be used for a Director; give `client_credentials` with a client of its UAA",
+            (
+                "cannot be used for a Director",
+                "give `client_credentials` with a client of its UAA",
+            ),
         );
         if !client.holds_a_value() {
             return None;

@@ -249,11 +249,14 @@ fn port(section: &Section<'_>) -> Option<u16> {
             Ok(port) if port > 0 => Some(port),
             _ => section.refuse_value(
                 &found,
-                format!("is {}; a port is a number from 1 to 65535", found.value),
+                (
+                    format!("is {}", found.value),
+                    "a port is a number from 1 to 65535",
+                ),
             ),
         },
         None if section.has_value("port") => None,
-        None => section.refuse("port", "is missing; give a number from 1 to 65535"),
+        None => section.refuse("port", ("is missing", "give a number from 1 to 65535")),
     }
 }
 
@@ -265,9 +268,9 @@ fn address(section: &Section<'_>) -> Option<IpAddr> {
         Ok(address) => Some(address),
         Err(_) => section.refuse_value(
             &found,
-            format!(
-                "is `{}`; give the IP address of an interface, or leave it out for all",
-                found.value
+            (
+                format!("is `{}`", found.value),
+                "give the IP address of an interface, or leave it out for all",
             ),
         ),
     }
@@ -280,7 +283,8 @@ pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
     let mut are_paths = true;
     for file in [&certificate, &key].into_iter().flatten() {
         if is_content(&file.value) {
-            section.refuse_value::<(), _>(file, "holds the PEM itself; give the path of a file");
+            section
+                .refuse_value::<(), _>(file, ("holds the PEM itself", "give the path of a file"));
             are_paths = false;
         }
     }
@@ -301,7 +305,7 @@ pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
             };
             section.refuse::<()>(
                 missing,
-                "is missing; HTTPS needs `cert_file` and `key_file`",
+                ("is missing", "HTTPS needs `cert_file` and `key_file`"),
             );
             Err(Faulty)
         }

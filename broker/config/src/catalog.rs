@@ -109,7 +109,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
         if !section.is_there(key) {
             section.remark(
                 key,
-                "is missing and counts as `false`; say `true` or `false`",
+                ("is missing and counts as `false`", "say `true` or `false`"),
             );
         }
     }
@@ -136,7 +136,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
 fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
     let sections = section.sections("plans");
     if sections.is_empty() {
-        return section.refuse("plans", "is empty; give at least one plan");
+        return section.refuse("plans", ("is empty", "give at least one plan"));
     }
     let plans: Vec<Option<Plan>> = sections
         .iter()
@@ -159,7 +159,10 @@ fn differ_from_the_offering(offering: &Section<'_>, plans: &[Section<'_>]) -> Op
         if let Some(found) = plan.text("plan_id")
             && found.value == id.value
         {
-            let text = "is also `service_catalog.id`, the id of the service offering; give the plan an id of its own";
+            let text = (
+                "is also `service_catalog.id`, the id of the service offering",
+                "give the plan an id of its own",
+            );
             all = plan.refuse_value(&found, text);
         }
     }

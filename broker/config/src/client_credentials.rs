@@ -20,14 +20,17 @@ pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<ClientCredentia
         Some(secret) if !section.has_value("client_secret") => {
             section.remark_value(
                 &secret,
-                "is read as `client_secret`; spell it so, for that is the key's name",
+                (
+                    "is read as `client_secret`",
+                    "spell it so, for that is the key's name",
+                ),
             );
             Some(secret)
         }
         Some(secret) => {
             section.remark_value(
                 &secret,
-                "stands beside `client_secret` and is ignored; remove it",
+                ("stands beside `client_secret` and is ignored", "remove it"),
             );
             section.required_text("client_secret", "that client's secret")
         }

@@ -72,8 +72,7 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
     if lists.into_iter().all(Vec::is_empty) {
         if section.holds_a_value() {
             section.remark_here(
-                "has neither `authorized_grant_types` nor `scopes`, `authorities` or `resource_ids`, so that no instance gets a \
-                 UAA client; give them or remove it",
+                ("has neither `authorized_grant_types` nor `scopes`, `authorities` or `resource_ids`, so that no instance gets a UAA client", "give them or remove it"),
             );
         }
         return None;
@@ -81,8 +80,10 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
     let Some(grants) = grants.filter(|_| !definition.authorized_grant_types.is_empty()) else {
         return section.refuse(
             "authorized_grant_types",
-            "is missing, and a UAA registers no client without; give them, such as `client_credentials` or \
-             `authorization_code`",
+            (
+                "is missing, and a UAA registers no client without",
+                "give them, such as `client_credentials` or `authorization_code`",
+            ),
         );
     };
     check_grants(&section, &grants, &definition)?;
@@ -90,11 +91,12 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
 }
 
 /// Says that a definition is there and not used, and what would help: the Go broker does not say so.
-pub(super) fn remark_unused(uaa: &Section<'_>, why: &str) {
+pub(super) fn remark_unused(uaa: &Section<'_>, (why, remedy): (&str, &str)) {
     let section = uaa.section("client_definition");
     if section.holds_a_value() {
-        section.remark_here(format!(
-            "is not used, no service instance gets a UAA client: {why}"
+        section.remark_here((
+            format!("is not used, no service instance gets a UAA client: {why}"),
+            remedy,
         ));
     }
 }
@@ -114,12 +116,13 @@ fn check_grants(
             .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
             .min();
         let text = match nearest {
-            Some((_, known)) => {
-                format!("has `{grant}`, which no UAA is known to take; is `{known}` meant?")
-            }
-            None => format!(
-                "has `{grant}`, which no UAA is known to take; known are {}",
-                GRANTS.join(", ")
+            Some((_, known)) => (
+                format!("has `{grant}`, which no UAA is known to take"),
+                format!("is `{known}` meant?"),
+            ),
+            None => (
+                format!("has `{grant}`, which no UAA is known to take"),
+                format!("known are {}", GRANTS.join(", ")),
             ),
         };
         section.remark_value(grants, text);
@@ -127,15 +130,13 @@ fn check_grants(
     if definition.has_grant("implicit") && definition.has_grant("client_credentials") {
         return section.refuse_value(
             grants,
-            "has `implicit`, whose clients must not have a secret, and `client_credentials`, whose clients need one; a UAA \
-             refuses that, leave one of them out",
+            ("has `implicit`, whose clients must not have a secret, and `client_credentials`, whose clients need one", "a UAA refuses that, leave one of them out"),
         );
     }
     if definition.allow_public && definition.has_grant("client_credentials") {
         section.remark_value(
             grants,
-            "has `client_credentials` beside `allowpublic`: the secret of a public client is known (`-`), so that whoever \
-             knows an instance's id has its client's authorities; leave one of them out",
+            ("has `client_credentials` beside `allowpublic`: the secret of a public client is known (`-`), so that whoever knows an instance's id has its client's authorities", "leave one of them out"),
         );
     }
     Some(())

@@ -84,12 +84,12 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
         if section.holds_a_value() {
             client_definition::remark_unused(
                 &section.section("uaa"),
-                "`cf` is not complete; complete it",
+                ("`cf` is not complete", "complete it"),
             );
-            section.remark_here(
-                "is not complete, and not used because `broker.disable_cf_startup_checks` is set; give `url`, `uaa.url` and \
-                 credentials, or remove it",
-            );
+            section.remark_here((
+                "is not complete, and not used because `broker.disable_cf_startup_checks` is set",
+                "give `url`, `uaa.url` and credentials, or remove it",
+            ));
         }
         return Ok(None);
     }
@@ -141,7 +141,10 @@ fn cloud_foundry(
         Some(PlatformCredentials::User { .. }) => {
             client_definition::remark_unused(
                 &uaa,
-                "only a client may administer clients; give `authentication.client_credentials`",
+                (
+                    "only a client may administer clients",
+                    "give `authentication.client_credentials`",
+                ),
             );
             None
         }
@@ -167,11 +170,11 @@ fn credentials(section: &Section<'_>) -> Option<PlatformCredentials> {
     match (client.holds_a_value(), user.holds_a_value()) {
         (true, true) => section.refuse(
             "user_credentials",
-            "stands beside `client_credentials`; give one of the two",
+            ("stands beside `client_credentials`", "give one of the two"),
         ),
         (false, false) => section.refuse(
             "client_credentials",
-            "is missing; give it or `user_credentials`",
+            ("is missing", "give it or `user_credentials`"),
         ),
         (true, false) => {
             let ClientCredentials {

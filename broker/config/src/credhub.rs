@@ -48,7 +48,10 @@ pub(super) fn read_of_director(root: &Section<'_>) -> Result<Option<CredHubAcces
     if !broker.flag("use_stdin", true) {
         broker.refuse_value::<(), _>(
             &enabled,
-            "is true, and `broker.use_stdin` is false: secrets are no arguments; set `use_stdin` to true, or this to false",
+            (
+                "is true, and `broker.use_stdin` is false: secrets are no arguments",
+                "set `use_stdin` to true, or this to false",
+            ),
         );
         return Err(Faulty);
     }

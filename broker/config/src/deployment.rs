@@ -20,11 +20,11 @@ pub(super) fn read(section: &Section<'_>) -> Option<ServiceSoftware> {
     if releases.is_empty() {
         section.refuse::<()>(
             "releases",
-            "is empty; give at least one release with its jobs",
+            ("is empty", "give at least one release with its jobs"),
         );
     }
     if stemcells.is_empty() {
-        section.refuse::<()>("stemcells", "is empty; give at least one stemcell");
+        section.refuse::<()>("stemcells", ("is empty", "give at least one stemcell"));
     }
     Some(ServiceSoftware {
         releases: releases.into_iter().collect::<Option<Vec<_>>>()?,
@@ -46,7 +46,10 @@ fn release(section: &Section<'_>) -> Option<ServiceRelease> {
     if jobs.is_empty() {
         section.remark(
             "jobs",
-            "is empty, which the release refuses; give the jobs that the adapter uses",
+            (
+                "is empty, which the release refuses",
+                "give the jobs that the adapter uses",
+            ),
         );
     }
     section.remark_unknown_keys();
@@ -72,7 +75,7 @@ fn exact_version(section: &Section<'_>, version: Option<Found<String>>) -> Optio
     if version.value.ends_with("latest") {
         return section.refuse_value(
             &version,
-            format!("is `{}`; give an exact version", version.value),
+            (format!("is `{}`", version.value), "give an exact version"),
         );
     }
     Some(version.value)

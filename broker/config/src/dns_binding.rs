@@ -59,7 +59,10 @@ fn filter(section: &Section<'_>) -> Option<AddressFilter> {
                 .find(|health| health.as_str() == found.value);
             if meant.is_none() {
                 let known = InstanceHealth::ALL.map(|health| format!("`{}`", health.as_str()));
-                let text = format!("is `{}`; give one of {}", found.value, known.join(", "));
+                let text = (
+                    format!("is `{}`", found.value),
+                    format!("give one of {}", known.join(", ")),
+                );
                 return section.refuse_value(&found, text);
             }
             meant
@@ -80,7 +83,7 @@ pub(super) fn refuse_in_arguments(catalog: &Section<'_>, form: AdapterForm) {
         if !plan.sections("binding_with_dns").is_empty() {
             plan.refuse::<()>(
                 "binding_with_dns",
-                "needs `broker.use_stdin`, which is false: adapters get no DNS addresses in arguments; set it to `true`",
+                ("needs `broker.use_stdin`, which is false: adapters get no DNS addresses in arguments", "set it to `true`"),
             );
         }
     }

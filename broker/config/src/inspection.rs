@@ -7,7 +7,7 @@ use super::{
     document::{Document, Place, place},
     excerpt,
     keys::{self, Kind, Standing},
-    problems::{Problem, Problems},
+    problems::{Message, Problem, Problems},
     read,
     scalars::{self, Part},
     section::{Context, Found, Paths, Section},
@@ -48,9 +48,9 @@ pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
                 line: error.line().unwrap_or_default(),
                 column: error.column().unwrap_or_default(),
             };
-            let text = format!(
-                "the file cannot be read as YAML: {}; mend it from this place on",
-                error.message()
+            let text = (
+                format!("the file cannot be read as YAML: {}", error.message()),
+                "mend it from this place on",
             );
             problems.refuse(place, "", text)
         }
@@ -72,8 +72,9 @@ impl Inspection {
             if let Some(kind) = document.is_no_map() {
                 // Everything is missing then, which need not be said one by one.
                 let place = place(&document.root);
-                let text = format!(
-                    "the file is {kind}; it must be a map of sections such as `broker` and `bosh`"
+                let text = (
+                    format!("the file is {kind}"),
+                    "it must be a map of sections such as `broker` and `bosh`",
                 );
                 problems.refuse::<()>(place, "", text);
             } else {
@@ -127,8 +128,8 @@ impl Inspection {
     }
 
     /// A problem with the value of a key that shows only outside the file: with its place.
-    pub fn problem(&self, key: &str, text: String) -> Problem {
+    pub fn problem(&self, key: &str, message: impl Into<Message>) -> Problem {
         let place = self.document.as_ref().map(|document| document.nearest(key));
-        Problems::of(&self.file).problem(place.unwrap_or_default(), key, text)
+        Problems::of(&self.file).problem(place.unwrap_or_default(), key, message.into())
     }
 }

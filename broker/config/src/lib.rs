@@ -57,7 +57,7 @@ pub use excerpt::Excerpt;
 pub use inspection::{CertificateText, Inspection};
 pub use plan::{MaintenanceInfo, Plan, PlanQuotas, ResourceQuota, WatchTime};
 pub use plan_version::{MaintenanceConflict, PlanVersion, check_maintenance_version};
-pub use problems::{InvalidConfig, Problem};
+pub use problems::{InvalidConfig, Message, Problem};
 pub use reference::markdown_reference;
 pub use runtime_credhub::RuntimeCredHub;
 pub use schema::json_schema;
@@ -171,7 +171,10 @@ fn read(root: &Section<'_>) -> Reading {
     {
         root.refuse_value::<(), _>(
             &limit,
-            "cannot be enforced without somebody to count at; configure `cf` or `service_instances_api`, or remove all quotas",
+            (
+                "cannot be enforced without somebody to count at",
+                "configure `cf` or `service_instances_api`, or remove all quotas",
+            ),
         );
     }
     if let (Some(software), Some(offering)) = (&software, &offering) {
@@ -223,9 +226,12 @@ fn remark_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, off
                 .iter()
                 .any(|group| group.name == errand.name);
             if !is_group && !jobs.contains(errand.name.as_str()) {
-                let text = format!(
-                    "has the errand `{}`, which is neither an instance group of the plan nor a job of a release; is that its name?",
-                    errand.name
+                let text = (
+                    format!(
+                        "has the errand `{}`, which is neither an instance group of the plan nor a job of a release",
+                        errand.name
+                    ),
+                    "is that its name?",
                 );
                 section.section("lifecycle_errands").remark_here(text);
             }
@@ -238,7 +244,7 @@ fn remark_untold_clients(root: &Section<'_>, cf: &CloudFoundry, form: AdapterFor
     if cf.client_definition.is_some() && form == AdapterForm::Arguments {
         let uaa = root.section("cf").section("uaa");
         uaa.section("client_definition").remark_here(
-            "gives each instance a UAA client of which its adapter is not told, because `broker.use_stdin` is off; switch it on",
+            ("gives each instance a UAA client of which its adapter is not told, because `broker.use_stdin` is off", "switch it on"),
         );
     }
 }

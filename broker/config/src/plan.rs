@@ -163,9 +163,9 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
 /// Platforms refuse a whole catalog for a version that is none.
 fn semantic(section: &Section<'_>, version: Found<String>) -> Option<String> {
     if semver::Version::parse(&version.value).is_err() {
-        let text = format!(
-            "is `{}`; give a semantic version such as `1.2.3`",
-            version.value
+        let text = (
+            format!("is `{}`", version.value),
+            "give a semantic version such as `1.2.3`",
         );
         return section.refuse_value(&version, text);
     }
@@ -180,7 +180,7 @@ pub(super) fn limit(section: &Section<'_>, key: &'static str) -> Result<Option<u
     if let Ok(limit) = u64::try_from(found.value) {
         return Ok(Some(limit));
     }
-    section.refuse_value::<(), _>(&found, format!("is {}; give zero or more", found.value));
+    section.refuse_value::<(), _>(&found, (format!("is {}", found.value), "give zero or more"));
     Err(Faulty)
 }
 
@@ -217,7 +217,7 @@ fn instance_groups(section: &Section<'_>) -> Option<Vec<PlanInstanceGroup>> {
     if groups.is_empty() {
         section.remark(
             "instance_groups",
-            "is empty, which the release refuses; give at least one",
+            ("is empty, which the release refuses", "give at least one"),
         );
     }
     groups.into_iter().collect()
@@ -239,7 +239,7 @@ fn instance_group(section: &Section<'_>) -> Option<PlanInstanceGroup> {
         if is_empty {
             section.remark(
                 key,
-                "is empty, which the release refuses; give at least one",
+                ("is empty, which the release refuses", "give at least one"),
             );
         }
     }
@@ -273,7 +273,10 @@ fn vm_count(section: &Section<'_>, key: &'static str) -> Option<u32> {
     };
     match u32::try_from(found.value) {
         Ok(count) => Some(count),
-        Err(_) => section.refuse_value(&found, format!("is {}; give a count of VMs", found.value)),
+        Err(_) => section.refuse_value(
+            &found,
+            (format!("is {}", found.value), "give a count of VMs"),
+        ),
     }
 }
 
@@ -295,9 +298,9 @@ fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
     if let Some(found) = &strategy
         && !["serial", "parallel"].contains(&found.value.as_str())
     {
-        let text = format!(
-            "is `{}`; Directors know `serial` and `parallel`",
-            found.value
+        let text = (
+            format!("is `{}`", found.value),
+            "Directors know `serial` and `parallel`",
         );
         section.remark_value(found, text);
     }
@@ -328,7 +331,10 @@ fn watch_time(section: &Section<'_>, key: &'static str) -> Option<String> {
         WatchTime::Unreadable => format!("is `{}`, which no Director takes", found.value),
         WatchTime::Reversed => format!("is `{}`, which ends before it begins", found.value),
     };
-    let text = format!("{wrong}; give milliseconds, from and to, such as `30000-240000`");
+    let text = (
+        wrong,
+        "give milliseconds, from and to, such as `30000-240000`",
+    );
     section.refuse_value(&found, text)
 }
 
@@ -363,14 +369,14 @@ impl WatchTime {
 fn max_in_flight(section: &Section<'_>) -> Option<MaxInFlight> {
     const RIGHT: &str = "give a count of VMs or a percentage such as `25%`, at most `100%`";
     let Some(found) = section.json("max_in_flight") else {
-        return section.refuse("max_in_flight", format!("is missing; {RIGHT}"));
+        return section.refuse("max_in_flight", ("is missing", RIGHT));
     };
     match serde_json::from_value(found.value.clone()) {
         Ok(value) if is_deployable(&value) => Some(value),
         Ok(_) | Err(_) => {
             let written = found.value.as_str().map(str::to_owned);
             let written = written.unwrap_or_else(|| found.value.to_string());
-            section.refuse_value(&found, format!("is `{written}`; {RIGHT}"))
+            section.refuse_value(&found, (format!("is `{written}`"), RIGHT))
         }
     }
 }
@@ -421,7 +427,10 @@ fn instance_selector(section: &Section<'_>, found: Found<String>) -> Option<Stri
     if parts.len() > 2 || parts.iter().any(|part| part.is_empty()) {
         return section.refuse_value(
             &found,
-            format!("is `{}`; give `group` or `group/index-or-id`", found.value),
+            (
+                format!("is `{}`", found.value),
+                "give `group` or `group/index-or-id`",
+            ),
         );
     }
     Some(found.value)

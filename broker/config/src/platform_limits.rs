@@ -15,7 +15,7 @@ const REQUIREMENTS: [&str; 3] = ["syslog_drain", "route_forwarding", "volume_mou
 /// A name or an id: not only blanks.
 pub(super) fn named(section: &Section<'_>, found: Found<String>) -> Option<Found<String>> {
     if found.value.trim().is_empty() {
-        return section.refuse_value(&found, "is blank; platforms refuse that");
+        return section.refuse_value(&found, ("is blank", "platforms refuse that"));
     }
     Some(found)
 }
@@ -24,7 +24,10 @@ pub(super) fn named(section: &Section<'_>, found: Found<String>) -> Option<Found
 pub(super) fn described(section: &Section<'_>, found: Found<String>) -> Option<Found<String>> {
     let length = found.value.chars().count();
     if length > DESCRIPTION_CHARACTERS {
-        let text = format!("has {length} characters; platforms take {DESCRIPTION_CHARACTERS}");
+        let text = (
+            format!("has {length} characters"),
+            format!("platforms take {DESCRIPTION_CHARACTERS}"),
+        );
         return section.refuse_value(&found, text);
     }
     Some(found)
@@ -35,7 +38,10 @@ pub(super) fn tags(section: &Section<'_>) -> Option<Vec<String>> {
     let tags: Vec<String> = values(section.texts("tags"));
     let length: usize = tags.iter().map(|tag| tag.chars().count()).sum();
     if length > TAGS_CHARACTERS {
-        let text = format!("have {length} characters together; platforms take {TAGS_CHARACTERS}");
+        let text = (
+            format!("have {length} characters together"),
+            format!("platforms take {TAGS_CHARACTERS}"),
+        );
         return section.refuse("tags", text);
     }
     Some(tags)
@@ -47,10 +53,9 @@ pub(super) fn requirements(section: &Section<'_>) -> Option<Vec<String>> {
     let mut known = Some(());
     for wanted in &found {
         if !REQUIREMENTS.contains(&wanted.value.as_str()) {
-            let text = format!(
-                "is `{}`; platforms know `{}`",
-                wanted.value,
-                REQUIREMENTS.join("`, `")
+            let text = (
+                format!("is `{}`", wanted.value),
+                format!("platforms know `{}`", REQUIREMENTS.join("`, `")),
             );
             known = section.refuse_value(wanted, text);
         }
@@ -67,8 +72,9 @@ pub(super) fn maintenance_info(section: &Section<'_>, info: &MaintenanceInfo) ->
     });
     let length = published.to_string().chars().count();
     if version.is_some() && length > MAINTENANCE_INFO_CHARACTERS {
-        let text = format!(
-            "has {length} characters as JSON; platforms take {MAINTENANCE_INFO_CHARACTERS}, so shorten the description"
+        let text = (
+            format!("has {length} characters as JSON"),
+            format!("platforms take {MAINTENANCE_INFO_CHARACTERS}, so shorten the description"),
         );
         return section.refuse("maintenance_info", text);
     }

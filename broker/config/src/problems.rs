@@ -16,18 +16,55 @@ pub struct Problem {
     file: PathBuf,
     place: Option<Place>,
     key: String,
-    text: String,
+    message: Message,
     code: Option<Code>,
+}
+
+/// What is wrong, and what would be right where that does not go without saying.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub(super) wrong: String,
+    pub(super) right: String,
+}
+
+impl<W: Into<String>, R: Into<String>> From<(W, R)> for Message {
+    fn from((wrong, right): (W, R)) -> Self {
+        Self {
+            wrong: wrong.into(),
+            right: right.into(),
+        }
+    }
+}
+
+impl From<String> for Message {
+    fn from(wrong: String) -> Self {
+        (wrong, "").into()
+    }
+}
+
+impl From<&str> for Message {
+    fn from(wrong: &str) -> Self {
+        (wrong, "").into()
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.right.as_str() {
+            "" => f.write_str(&self.wrong),
+            right => write!(f, "{}; {right}", self.wrong),
+        }
+    }
 }
 
 impl Problem {
     /// A problem of the file as a whole.
-    pub fn of_file(file: &Path, text: String) -> Self {
+    pub fn of_file(file: &Path, message: impl Into<Message>) -> Self {
         Self {
             file: file.to_owned(),
             place: None,
             key: String::new(),
-            text,
+            message: message.into(),
             code: None,
         }
     }
@@ -64,25 +101,20 @@ impl Problem {
     /// The key, what is wrong and what would be right.
     pub fn sentence(&self) -> String {
         if self.key.is_empty() {
-            self.text.clone()
+            self.message.to_string()
         } else {
-            format!("`{}` {}", self.key, self.text)
+            format!("`{}` {}", self.key, self.message)
         }
     }
 
     /// What is wrong, as the rest of a sentence that begins with the key.
     pub fn wrong(&self) -> &str {
-        self.halves().0
+        &self.message.wrong
     }
 
     /// What would be right; empty where that goes without saying.
     pub fn right(&self) -> &str {
-        self.halves().1
-    }
-
-    /// The remedy comes last. What is wrong may quote a semicolon of the file, the remedy has none.
-    fn halves(&self) -> (&str, &str) {
-        self.text.rsplit_once("; ").unwrap_or((&self.text, ""))
+        &self.message.right
     }
 }
 
@@ -137,8 +169,13 @@ impl Problems {
     }
 
     /// Notes a fault. Returns `None`, so that a reader can end with it.
-    pub(super) fn refuse<T>(&self, place: Place, key: &str, text: impl Into<String>) -> Option<T> {
-        let problem = self.problem(place, key, text.into());
+    pub(super) fn refuse<T>(
+        &self,
+        place: Place,
+        key: &str,
+        message: impl Into<Message>,
+    ) -> Option<T> {
+        let problem = self.problem(place, key, message.into());
         let mut refusals = self.refusals.borrow_mut();
         // A section that two readers look at is refused once.
         if !refusals.contains(&problem) {
@@ -148,10 +185,10 @@ impl Problems {
     }
 
     /// Notes something that is odd but does no harm.
-    pub(super) fn remark(&self, place: Place, key: &str, text: impl Into<String>) {
+    pub(super) fn remark(&self, place: Place, key: &str, message: impl Into<Message>) {
         self.remarks
             .borrow_mut()
-            .push(self.problem(place, key, text.into()));
+            .push(self.problem(place, key, message.into()));
     }
 
     /// Whether there is a fault of what stands at a place.
@@ -166,12 +203,12 @@ impl Problems {
     }
 
     /// A problem that is found later, when the file has been read.
-    pub(super) fn problem(&self, place: Place, key: &str, text: String) -> Problem {
+    pub(super) fn problem(&self, place: Place, key: &str, message: Message) -> Problem {
         Problem {
             file: self.file.clone(),
             place: (place != Place::default()).then_some(place),
             key: key.to_owned(),
-            text,
+            message,
             code: None,
         }
     }

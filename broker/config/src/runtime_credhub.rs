@@ -64,7 +64,7 @@ pub(super) fn check_catalog(
     if credhub.is_none() && offering.bindings_retrievable {
         catalog.refuse::<()>(
             "bindings_retrievable",
-            "is true; what is known of a binding is kept in the runtime CredHub: configure `credhub`, or leave this out",
+            ("is true", "what is known of a binding is kept in the runtime CredHub: configure `credhub`, or leave this out"),
         );
     }
     let is_nameable = CredentialName::try_from(format!("/c/{}", offering.id)).is_ok();

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use super::{
     document::{Document, Located, Node, Place, place},
     keys::{FREE, Key, Keys, Kind},
-    problems::Problems,
+    problems::{Message, Problems},
 };
 
 /// A map of the file, or the absence of one: then every key is absent.
@@ -83,7 +83,7 @@ impl<'a> Section<'a> {
             Node::Map(entries) => entries,
             Node::Null => &[],
             other => {
-                let text = format!("is {}; it must be a map", other.kind());
+                let text = (format!("is {}", other.kind()), "it must be a map");
                 context.problems.refuse::<()>(place(node), &path, text);
                 &[]
             }
@@ -136,11 +136,10 @@ impl<'a> Section<'a> {
     }
 
     /// Notes a fault of a key, whether or not it is there.
-    pub(super) fn refuse<T>(&self, key: &str, text: impl Into<String>) -> Option<T> {
-        let text = text.into();
+    pub(super) fn refuse<T>(&self, key: &str, message: impl Into<Message>) -> Option<T> {
         let Some(slip) = self.slip_for(key) else {
             let place = self.place_of(key);
-            return self.context.problems.refuse(place, &self.key(key), text);
+            return self.context.problems.refuse(place, &self.key(key), message);
         };
         let Slip {
             missing,
@@ -150,20 +149,23 @@ impl<'a> Section<'a> {
         } = slip;
         // Where a whole section is missing, all that is missed in it is one fault.
         let wrong = if self.slip.is_some() {
-            "is missing"
+            "is missing".to_owned()
         } else {
-            text.rsplit_once("; ").map_or(&*text, |(wrong, _)| wrong)
+            message.into().wrong
         };
         let (line, column) = (place.line, place.column);
-        let text = format!("{wrong}; write `{meant}` for `{written}` at {line}:{column}");
+        let text = (
+            wrong,
+            format!("write `{meant}` for `{written}` at {line}:{column}"),
+        );
         self.context.problems.refuse(place, &missing, text)
     }
 
     /// Notes something about a key that is odd, or left out.
-    pub(super) fn remark(&self, key: &str, text: impl Into<String>) {
+    pub(super) fn remark(&self, key: &str, message: impl Into<Message>) {
         // Where a whole section is missing, that is what is told.
         if self.slip.is_none() {
-            self.remark_key(key, self.place_of(key), text);
+            self.remark_key(key, self.place_of(key), message);
         }
     }
 
@@ -177,8 +179,10 @@ impl<'a> Section<'a> {
     }
 
     /// Notes something about this section as a whole that is odd.
-    pub(super) fn remark_here(&self, text: impl Into<String>) {
-        self.context.problems.remark(self.place, &self.path, text);
+    pub(super) fn remark_here(&self, message: impl Into<Message>) {
+        self.context
+            .problems
+            .remark(self.place, &self.path, message);
     }
 
     /// This section as something that was found.
@@ -191,17 +195,21 @@ impl<'a> Section<'a> {
     }
 
     /// Notes something about a value that was found that is odd.
-    pub(super) fn remark_value<V>(&self, found: &Found<V>, text: impl Into<String>) {
-        self.context.problems.remark(found.place, &found.key, text);
+    pub(super) fn remark_value<V>(&self, found: &Found<V>, message: impl Into<Message>) {
+        self.context
+            .problems
+            .remark(found.place, &found.key, message);
     }
 
     /// Notes a fault of a value that was found.
     pub(super) fn refuse_value<T, V>(
         &self,
         found: &Found<V>,
-        text: impl Into<String>,
+        message: impl Into<Message>,
     ) -> Option<T> {
-        self.context.problems.refuse(found.place, &found.key, text)
+        self.context
+            .problems
+            .refuse(found.place, &found.key, message)
     }
 
     /// A section below this one; empty where absent.
@@ -247,8 +255,10 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    fn remark_key(&self, name: &str, place: Place, text: impl Into<String>) {
-        self.context.problems.remark(place, &self.key(name), text);
+    fn remark_key(&self, name: &str, place: Place, message: impl Into<Message>) {
+        self.context
+            .problems
+            .remark(place, &self.key(name), message);
     }
 
     fn items(&self, key: &'static str) -> Vec<(usize, &'a Located)> {
@@ -307,7 +317,10 @@ impl<'a> Section<'a> {
     }
 
     fn wrong_kind<T>(&self, key: &str, node: &Located, right: &str) -> Option<T> {
-        let text = format!("is {}; it must be {right}", node.value.kind());
+        let text = (
+            format!("is {}", node.value.kind()),
+            format!("it must be {right}"),
+        );
         self.context
             .problems
             .refuse(place(node), &self.key(key), text)
@@ -323,7 +336,7 @@ pub(super) fn distinct(sections: &[Section<'_>], key: &'static str, why: &str) -
         if let Some(found) = section.text(key)
             && !known.insert(found.value.clone())
         {
-            let text = format!("is `{}` a second time; {why}", found.value);
+            let text = (format!("is `{}` a second time", found.value), why);
             all = section.refuse_value(&found, text);
         }
     }

@@ -46,7 +46,10 @@ pub(super) fn read(section: &Section<'_>) -> Option<ServiceInstancesApi> {
         if root_ca_cert.is_some() || username.is_some() || password.is_some() {
             section.remark(
                 "url",
-                "is missing, so that the section means nothing; give it or remove the section",
+                (
+                    "is missing, so that the section means nothing",
+                    "give it or remove the section",
+                ),
             );
         }
         return None;

@@ -1,6 +1,6 @@
 //! A trial order: whether the manifest that the adapter generates for a plan could be deployed. No upstream is called.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, error::Error as _};
 
 use odb_adapter_sdk::{
     protocol::{
@@ -17,6 +17,7 @@ use super::{ManifestFault, SecretFault, deployment, manifest, secrets::InstanceS
 use crate::{
     adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
     config::{BoshConfigs, Config, Plan, WatchTime},
+    finding::Finding,
     instance_clients::{ClientFault, Whereabouts, client_of_an_order},
 };
 
@@ -34,46 +35,38 @@ const NEEDED: [&str; 4] = [
 ];
 const WATCH_TIMES: [&str; 2] = ["canary_watch_time", "update_watch_time"];
 
-/// Why an order of a plan would fail. Each text ends with the remedy.
+/// Why an order of a plan would fail.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialFault {
     /// The adapter gives no manifest.
-    #[error(
-        "the adapter generates no manifest; correct the plan or the adapter, or leave the trial out (`--adapter off`) where every \
-         order needs parameters"
-    )]
+    #[error("the adapter generates no manifest")]
     Adapter(#[from] AdapterFault),
     /// The broker would refuse the manifest.
-    #[error("the adapter's manifest cannot be deployed; correct the plan, or the adapter")]
+    #[error("the adapter's manifest cannot be deployed")]
     Manifest(#[from] ManifestFault),
     /// The broker could not store the secrets that come with it.
-    #[error("the adapter's secrets cannot be stored; correct the adapter")]
+    #[error("the adapter's secrets cannot be stored")]
     Secret(#[from] SecretFault),
     /// There is nothing to write the configs to that come with it.
-    #[error("the adapter returns BOSH configs; unset `broker.disable_bosh_configs`")]
+    #[error("the adapter returns BOSH configs")]
     ConfigsDisabled,
     /// The instance could have no UAA client.
-    #[error("the UAA client of an instance cannot be made; correct `cf.uaa.client_definition`")]
+    #[error("the UAA client of an instance cannot be made")]
     Client(#[from] ClientFault),
     /// The Director would refuse the manifest.
-    #[error(
-        "the adapter's manifest refers to `{references}`, which nothing resolves; give the value in the place of the reference, \
-         an absolute name, or have the adapter declare the variable"
-    )]
+    #[error("the adapter's manifest refers to `{references}`, which nothing resolves")]
     Unresolved {
         /// The references, in one text.
         references: String,
     },
     /// The Director would refuse the manifest.
-    #[error("the adapter's manifest has no `update.{key}`; give it by `update` of the plan")]
+    #[error("the adapter's manifest has no `update.{key}`")]
     NoUpdate {
         /// What is missing.
         key: &'static str,
     },
     /// The Director would refuse the manifest.
-    #[error(
-        "the adapter's manifest has `{value}` for `update.{key}`; have it be milliseconds, from and to, such as `30000-240000`"
-    )]
+    #[error("the adapter's manifest has `{value}` for `update.{key}`")]
     WatchTime {
         /// Which one.
         key: &'static str,
@@ -83,8 +76,36 @@ pub enum TrialFault {
 }
 
 impl TrialFault {
+    /// What `check` reports.
+    pub(crate) fn finding(&self) -> Finding {
+        let finding = Finding::tried(self.code(), None, "", self.to_string(), self.remedy());
+        match self.source() {
+            Some(cause) => finding.because(cause),
+            None => finding,
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Adapter(_) => {
+                "correct the plan or the adapter, or leave the trial out (`--adapter off`) where every order needs parameters"
+            }
+            Self::Manifest(_) => "correct the plan, or the adapter",
+            Self::Secret(_) => "correct the adapter",
+            Self::ConfigsDisabled => "unset `broker.disable_bosh_configs`",
+            Self::Client(_) => "correct `cf.uaa.client_definition`",
+            Self::Unresolved { .. } => {
+                "give the value in the place of the reference, an absolute name, or have the adapter declare the variable"
+            }
+            Self::NoUpdate { .. } => "give it by `update` of the plan",
+            Self::WatchTime { .. } => {
+                "have it be milliseconds, from and to, such as `30000-240000`"
+            }
+        }
+    }
+
     /// The code under which an order would fail.
-    pub(crate) fn code(&self) -> Code {
+    fn code(&self) -> Code {
         match self {
             Self::Adapter(fault) => match fault {
                 AdapterFault::Start { .. } | AdapterFault::ArgumentsTooLong { .. } => {
@@ -305,7 +326,7 @@ mod tests {
             a: ((admin.password))\nb: 'x-((admin))-((/else/where.ca))'\nc: ((odb_secret:token))\nd: {((key)): 1} # ((comment))\n";
         assert!(check_references(&document(resolved)).is_ok());
         let fault = check_references(&document("a: ((x))\nb: [{c: 'u((y.z))'}]\nvariables: ~\n"));
-        let told = fault.unwrap_err().to_string();
+        let told = fault.unwrap_err().finding().to_string();
         assert!(
             told.contains("refers to `((x))`, `((y.z))`, which nothing resolves; "),
             "{told}"

@@ -135,7 +135,7 @@ fn run(section: &Section<'_>) -> Option<RunSettings> {
     let budget = section.text("max_failures").map(|found| {
         let budget: Result<FailureBudget, _> = found.value.parse();
         budget.map_err(|error| {
-            let text = format!("is `{}`; {error}", found.value);
+            let text = (format!("is `{}`", found.value), error.to_string());
             section.refuse_value::<(), _>(&found, text);
         })
     });
@@ -178,13 +178,13 @@ fn above_zero(root: &Section<'_>, key: &'static str, name: &str) -> Option<NonZe
         return if root.has_value(key) {
             None
         } else {
-            root.refuse(key, format!("is missing; {right}"))
+            root.refuse(key, ("is missing", right))
         };
     };
     usize::try_from(found.value)
         .ok()
         .and_then(NonZeroUsize::new)
-        .or_else(|| root.refuse_value(&found, format!("is {}; {right}", found.value)))
+        .or_else(|| root.refuse_value(&found, (format!("is {}", found.value), right)))
 }
 
 fn canaries(root: &Section<'_>) -> Option<usize> {
@@ -192,9 +192,9 @@ fn canaries(root: &Section<'_>) -> Option<usize> {
         return (!root.has_value("canaries")).then_some(0);
     };
     usize::try_from(found.value).ok().or_else(|| {
-        let text = format!(
-            "is {}; the number of canaries cannot be negative",
-            found.value
+        let text = (
+            format!("is {}", found.value),
+            "the number of canaries cannot be negative",
         );
         root.refuse_value(&found, text)
     })

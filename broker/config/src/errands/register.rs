@@ -132,14 +132,20 @@ fn access(section: &Section<'_>) -> Option<PlanAccess> {
         }
         return section.refuse(
             "cf_service_access",
-            "is missing; give `enable`, `disable`, `manual` or `org-restricted`",
+            (
+                "is missing",
+                "give `enable`, `disable`, `manual` or `org-restricted`",
+            ),
         );
     };
     let is_unused = |access| {
         if !organizations.is_empty() {
-            section.remark_here(format!(
-                "names organizations, which `{}` does not look at; give `org-restricted`",
-                access_word(&access)
+            section.remark_here((
+                format!(
+                    "names organizations, which `{}` does not look at",
+                    access_word(&access)
+                ),
+                "give `org-restricted`",
             ));
         }
         Some(access)
@@ -150,12 +156,17 @@ fn access(section: &Section<'_>) -> Option<PlanAccess> {
         "manual" => is_unused(PlanAccess::Manual),
         "org-restricted" if organizations.is_empty() => section.refuse(
             "service_access_org",
-            "is missing; give the name of the organization that may use the plan",
+            (
+                "is missing",
+                "give the name of the organization that may use the plan",
+            ),
         ),
         "org-restricted" => Some(PlanAccess::OrgRestricted(organizations)),
         other => {
-            let text =
-                format!("is `{other}`; give `enable`, `disable`, `manual` or `org-restricted`");
+            let text = (
+                format!("is `{other}`"),
+                "give `enable`, `disable`, `manual` or `org-restricted`",
+            );
             section.refuse_value(&access, text)
         }
     }

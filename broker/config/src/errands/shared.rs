@@ -77,7 +77,10 @@ pub(super) fn broker_api(root: &Section<'_>) -> Option<BrokerApi> {
 pub(super) fn required_cloud_foundry(root: &Section<'_>) -> Option<CloudFoundryAccess> {
     match cloud_foundry(root) {
         Ok(Some(access)) => Some(access),
-        Ok(None) => root.refuse("cf", "is missing; give `url`, `uaa.url` and credentials"),
+        Ok(None) => root.refuse(
+            "cf",
+            ("is missing", "give `url`, `uaa.url` and credentials"),
+        ),
         Err(Faulty) => None,
     }
 }
@@ -128,7 +131,10 @@ fn credentials(section: &Section<'_>) -> Option<PlatformCredentials> {
         if user.holds_a_value() {
             section.remark(
                 "user_credentials",
-                "stands beside `client_credentials` and is not used; give one of the two",
+                (
+                    "stands beside `client_credentials` and is not used",
+                    "give one of the two",
+                ),
             );
         }
         let client = client_credentials::read(&client, "a client of the UAA")?;
@@ -140,7 +146,7 @@ fn credentials(section: &Section<'_>) -> Option<PlatformCredentials> {
     if !user.holds_a_value() {
         return section.refuse(
             "client_credentials",
-            "is missing; give it or `user_credentials`",
+            ("is missing", "give it or `user_credentials`"),
         );
     }
     let username = user.required_text("username", "a user of the platform");

@@ -4,6 +4,7 @@ use super::{Section, Slip, has_value};
 use crate::{
     document::{Node, Place, place},
     keys::{Key, Kind, Standing},
+    problems::Message,
 };
 
 /// The most letters of an unknown key that is quoted. Of the known ones none is longer.
@@ -18,11 +19,16 @@ impl Section<'_> {
                 .any(|(former, _)| former.value == name.value)
             {
                 if self.keys.get(&name.value).is_some() || looks_like_a_key(&name.value) {
-                    let text = "stands here a second time, and what stands last counts; remove one";
+                    let text = (
+                        "stands here a second time, and what stands last counts",
+                        "remove one",
+                    );
                     self.remark_key(&name.value, place(name), text);
                 } else {
-                    let text =
-                        "has a key here that stood before, and what stands last counts; remove one";
+                    let text = (
+                        "has a key here that stood before, and what stands last counts",
+                        "remove one",
+                    );
                     self.remark_anonymously(place(name), text);
                 }
             }
@@ -38,7 +44,7 @@ impl Section<'_> {
     fn remark_unused(&self, key: &Key, place: Place, value: &Node) {
         match (key.standing, key.kind) {
             (Standing::Deprecated(instead), _) if has_value(value) => {
-                self.remark_key(key.name, place, format!("is deprecated; {instead}"));
+                self.remark_key(key.name, place, ("is deprecated", instead));
             }
             // Who reads it says so only when it runs.
             (Standing::ReadElsewhere, Kind::Choice(words)) => {
@@ -46,7 +52,11 @@ impl Section<'_> {
                     && !words.contains(&text.as_str())
                 {
                     let words = words.join("`, `");
-                    self.remark_key(key.name, place, format!("is `{text}`; give `{words}`"));
+                    self.remark_key(
+                        key.name,
+                        place,
+                        (format!("is `{text}`"), format!("give `{words}`")),
+                    );
                 }
             }
             _ => {}
@@ -97,22 +107,25 @@ impl Section<'_> {
         let is_nameable = looks_like_a_key(name);
         match nearest {
             Some((_, known)) if is_nameable => {
-                let text = format!("is not known and ignored; is `{known}` meant?");
+                let text = ("is not known and ignored", format!("is `{known}` meant?"));
                 self.remark_key(name, place, text);
             }
             None if is_nameable && !self.keys.hold_secrets() => {
-                self.remark_key(name, place, "is not known and ignored; remove it");
+                self.remark_key(name, place, ("is not known and ignored", "remove it"));
             }
             Some(_) | None => {
-                let text = "has a key here that is not known and ignored; remove it, or see whether a blank is missing after its colon";
+                let text = (
+                    "has a key here that is not known and ignored",
+                    "remove it, or see whether a blank is missing after its colon",
+                );
                 self.remark_anonymously(place, text);
             }
         }
     }
 
     /// A remark on a key that is not named.
-    fn remark_anonymously(&self, place: Place, text: &str) {
-        self.context.problems.remark(place, &self.path, text);
+    fn remark_anonymously(&self, place: Place, message: impl Into<Message>) {
+        self.context.problems.remark(place, &self.path, message);
     }
 }
 

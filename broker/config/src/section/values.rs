@@ -36,9 +36,9 @@ impl Section<'_> {
             Some(node) => self.context.problems.refuse(
                 place(node),
                 &self.key(key),
-                format!("is empty; give {right}"),
+                ("is empty", format!("give {right}")),
             ),
-            None => self.refuse(key, format!("is missing; give {right}")),
+            None => self.refuse(key, ("is missing", format!("give {right}"))),
         })
     }
 
@@ -73,7 +73,7 @@ impl Section<'_> {
             }
             _ => "give a whole number of at most 18 digits".to_owned(),
         };
-        let text = format!("is {written}; {right}");
+        let text = (format!("is {written}"), right);
         self.context
             .problems
             .refuse(place(node), &self.key(key), text)
@@ -100,7 +100,10 @@ impl Section<'_> {
         match u64::try_from(found.value) {
             Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
             _ => {
-                let text = format!("is {}; give {least} to {most}{unit}", found.value);
+                let text = (
+                    format!("is {}", found.value),
+                    format!("give {least} to {most}{unit}"),
+                );
                 self.refuse_value::<(), _>(&found, text);
                 Err(Faulty)
             }
@@ -141,7 +144,7 @@ impl Section<'_> {
                         key,
                     }),
                     None => {
-                        let text = format!("is {}; it must be text", node.value.kind());
+                        let text = (format!("is {}", node.value.kind()), "it must be text");
                         self.context.problems.refuse(place(node), &key, text)
                     }
                 }
@@ -157,7 +160,7 @@ impl Section<'_> {
             .iter()
             .filter_map(|(name, node)| {
                 let Some(value) = self.context.document.spelling(node) else {
-                    let text = format!("is {}; it must be text", node.value.kind());
+                    let text = (format!("is {}", node.value.kind()), "it must be text");
                     return self.context.problems.refuse(
                         place(node),
                         &section.key(&name.value),

@@ -1,0 +1,31 @@
+//! What the adapter consists of: part of what is deployed today. It is read once, for a new adapter comes with a new process.
+
+use std::path::Path;
+
+use odb_api_types::code::Code;
+
+use crate::{adapter::ExecutableDigest, config::Adapter, telemetry::Chain};
+
+/// Reads the adapter's executable. One that may be executed and not read is known by its path and length.
+pub(crate) async fn digest(adapter: &Adapter) -> ExecutableDigest {
+    let path = adapter.path.clone();
+    // Nobody cancels it, and it does not panic.
+    let read = tokio::task::spawn_blocking(move || read(&path)).await;
+    read.unwrap_or_else(|_| ExecutableDigest::of(&[]))
+}
+
+fn read(path: &Path) -> ExecutableDigest {
+    ExecutableDigest::read(path).unwrap_or_else(|error| {
+        tracing::warn!(
+            code = %Code::AdapterStart,
+            error = %Chain(&error),
+            "the service adapter cannot be read: a new one of the same length will not count as something new to deploy"
+        );
+        by_length(path)
+    })
+}
+
+fn by_length(path: &Path) -> ExecutableDigest {
+    let length = path.metadata().map(|known| known.len()).unwrap_or_default();
+    ExecutableDigest::of(format!("{} {length}", path.display()).as_bytes())
+}

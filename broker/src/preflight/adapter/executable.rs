@@ -1,0 +1,153 @@
+//! The service adapter: that it can be started, and describes its plans where it has to.
+
+use std::{
+    env::consts::ARCH,
+    ffi::OsString,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use odb_api_types::code::Code;
+
+use crate::{
+    adapter::ServiceAdapter,
+    config::{Adapter, PlanSchemaSupport},
+    finding::Finding,
+    preflight::{
+        adapter::schemas,
+        doctor::{
+            chart::Chart,
+            subject::{Probe, Subject},
+            whole::Whole,
+        },
+    },
+};
+
+const KEY: &str = "service_adapter.path";
+/// More than any first line with an interpreter.
+const START: usize = 512;
+/// What an executable of Linux begins with, and where it names its processor.
+const ELF: &[u8] = b"\x7fELF";
+const MACHINE: std::ops::Range<usize> = 18..20;
+
+/// Looks at the executable, and asks it for schemas where they are switched on. Nothing else can be asked of it that does not
+/// belong to an order.
+pub(crate) async fn look(
+    whole: &Whole<'_>,
+    adapter: &Adapter,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<Chart> {
+    let mut chart = Chart::of(Subject::Adapter);
+    let path = adapter.path.display();
+    match unusable(&adapter.path) {
+        None => chart.fine(Probe::Executable, None, format!("`{path}`")),
+        Some((came, remedy)) => {
+            let trouble = Finding::tried(
+                Code::AdapterStart,
+                Some(KEY),
+                format!("to look at `{path}`"),
+                came,
+                remedy,
+            );
+            chart.wrong(Probe::Executable, None, trouble);
+            return vec![chart];
+        }
+    }
+    schemas(whole, adapter, environment, &mut chart).await;
+    vec![chart]
+}
+
+async fn schemas(
+    whole: &Whole<'_>,
+    adapter: &Adapter,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+    chart: &mut Chart,
+) {
+    if adapter.plan_schemas == PlanSchemaSupport::Disabled {
+        chart.not_asked(Probe::Schemas, "`broker.enable_plan_schemas` is off");
+        return;
+    }
+    let (Some(offering), Some(broker)) = (whole.offering(), whole.sections.broker.right()) else {
+        chart.not_asked(Probe::Schemas, "because of the faults in the file");
+        return;
+    };
+    let process = ServiceAdapter::new(adapter, &broker.timings, environment);
+    let limit = whole.patience.work().deadline.remaining();
+    let began = tokio::time::Instant::now();
+    let outcome = schemas::check(adapter, offering, limit, &process).await;
+    let took = began.elapsed();
+    match outcome {
+        Ok(_) => {
+            let text = format!("of {} plans", offering.plans.len());
+            chart.fine(Probe::Schemas, took, text);
+        }
+        Err(faults) => {
+            for fault in faults {
+                let finding = Finding {
+                    tried: "`generate-plan-schemas` for each plan".to_owned(),
+                    found: fault.found_because(),
+                    ..fault
+                };
+                chart.wrong(Probe::Schemas, took, finding);
+            }
+        }
+    }
+}
+
+/// Why it cannot be started, and the remedy. That it is there and executable has been checked with the file.
+fn unusable(path: &Path) -> Option<(String, String)> {
+    let start = match start_of(path) {
+        Ok(start) => start,
+        // Who may execute it need not be let read it.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
+        Err(error) => {
+            return Some((
+                format!("it cannot be read: {error}"),
+                format!("give a readable executable by `{KEY}`"),
+            ));
+        }
+    };
+    if let Some(rest) = start.strip_prefix(b"#!") {
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line).into_owned();
+        let interpreter = line.split_whitespace().next().unwrap_or_default();
+        return (!Path::new(interpreter).is_file()).then(|| {
+            (
+                format!("its interpreter `{interpreter}` is not there"),
+                "install the interpreter on this machine, or correct the first line of the adapter"
+                    .to_owned(),
+            )
+        });
+    }
+    if !start.starts_with(ELF) {
+        return Some((
+            "it is neither an executable of this operating system nor a script with an interpreter (`#!`)".to_owned(),
+            format!("give an executable by `{KEY}`"),
+        ));
+    }
+    let machine = start
+        .get(MACHINE)?
+        .try_into()
+        .map(u16::from_le_bytes)
+        .ok()?;
+    let own = match ARCH {
+        "x86_64" => 62,
+        "aarch64" => 183,
+        _ => return None,
+    };
+    (machine != own).then(|| {
+        (
+            format!("it was built for another processor than this one (`{ARCH}`)"),
+            format!("give an adapter that was built for `{ARCH}`"),
+        )
+    })
+}
+
+fn start_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?
+        .take(START as u64)
+        .read_to_end(&mut start)?;
+    Ok(start)
+}

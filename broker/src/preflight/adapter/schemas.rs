@@ -1,0 +1,112 @@
+//! Asks the adapter what parameters each plan takes, once and for all plans at a time.
+
+use odb_api_types::code::Code;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use odb_adapter_sdk::protocol::{ExitCode, GeneratePlanSchemas};
+use odb_api_types::ids::PlanId;
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use crate::{
+    adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
+    config::{self, Offering, Plan, PlanSchemaSupport},
+    finding::Finding,
+    offering::{BrokenSchema, PlanSchemas, Schemas},
+    preflight::start::Checked,
+};
+
+const KEY: &str = "broker.enable_plan_schemas";
+const ASK_THE_KIT: &str = "`odb-adapter check` says what is wrong with an adapter";
+
+/// Why there are no schemas of a plan.
+enum Failure {
+    /// The adapter knows nothing of schemas, of whichever plan.
+    NotImplemented,
+    /// It does not answer, or what it answers is no schema.
+    OfPlan(Finding),
+}
+
+/// The schemas of all plans; none where the operator has not switched them on.
+pub(crate) async fn check(
+    settings: &config::Adapter,
+    offering: &Offering,
+    limit: Duration,
+    adapter: &ServiceAdapter,
+) -> Checked<Schemas> {
+    if settings.plan_schemas == PlanSchemaSupport::Disabled {
+        return Ok(Schemas::default());
+    }
+    let deadline = Instant::now() + limit;
+    let answers = join_all(offering.plans.iter().map(|plan| {
+        // The log has what the adapter says on the way.
+        let span = tracing::info_span!("plan_schemas", plan.name = %plan.name);
+        of_plan(adapter, offering, plan, deadline).instrument(span)
+    }));
+    let (mut schemas, mut faults) = (Vec::new(), Vec::new());
+    for answer in answers.await {
+        match answer {
+            Ok(of_plan) => schemas.push(of_plan),
+            Err(of_plan) => faults.extend(of_plan),
+        }
+    }
+    if faults.is_empty() {
+        return Ok(Schemas::from_iter(schemas));
+    }
+    // What holds for the adapter need not be said of every plan.
+    let count = faults.len();
+    let mut findings: Vec<Finding> = faults
+        .into_iter()
+        .filter_map(|failure| match failure {
+            Failure::OfPlan(finding) => Some(finding),
+            Failure::NotImplemented => None,
+        })
+        .collect();
+    if findings.len() < count {
+        findings.push(finding(
+            "`broker.enable_plan_schemas` is on but the adapter does not implement `generate-plan-schemas`".to_owned(),
+            "switch it off, or use an adapter that does",
+        ));
+    }
+    Err(findings)
+}
+
+async fn of_plan(
+    adapter: &ServiceAdapter,
+    offering: &Offering,
+    plan: &Plan,
+    deadline: Instant,
+) -> Result<(PlanId, PlanSchemas), Vec<Failure>> {
+    let request = GeneratePlanSchemas::new(plan_for_adapter(offering, plan));
+    let answer = match adapter.plan_schemas(&request, deadline).await {
+        Ok(answer) => answer,
+        Err(AdapterFault::Failed {
+            code: ExitCode::NotImplemented,
+            ..
+        }) => return Err(vec![Failure::NotImplemented]),
+        Err(error) => {
+            let found = format!(
+                "could not get the schemas of plan `{}` (`{KEY}`)",
+                plan.name
+            );
+            let finding = finding(found, ASK_THE_KIT).because(&error);
+            return Err(vec![Failure::OfPlan(finding)]);
+        }
+    };
+    let broken = |error: BrokenSchema| {
+        let found = format!(
+            "the adapter's schemas of plan `{}` cannot be used (`{KEY}`)",
+            plan.name
+        );
+        Failure::OfPlan(finding(found, ASK_THE_KIT).because(&error))
+    };
+    match PlanSchemas::new(answer) {
+        Ok(schemas) => Ok((plan.id.clone(), schemas)),
+        Err(faults) => Err(faults.into_iter().map(broken).collect()),
+    }
+}
+
+fn finding(found: String, remedy: &str) -> Finding {
+    Finding::fault(Code::PlanSchemas, KEY, found, remedy)
+}

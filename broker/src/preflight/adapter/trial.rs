@@ -1,0 +1,91 @@
+//! A trial order of each plan, as far as the manifest. Nothing is deployed, and no upstream is called.
+
+use futures_util::{StreamExt, stream};
+use serde_json::Map;
+
+use crate::{
+    adapter::{AdapterFault, ServiceAdapter},
+    bosh::{TrialFault, Tried, try_order},
+    config::{Config, Inspection, Plan, PlanSchemaSupport},
+    offering::{ParametersOf, Schemas},
+    preflight::{
+        adapter::schemas,
+        check::{Findings, in_one_clause},
+    },
+};
+
+/// Orders an instance of each plan without parameters, and notes why that would fail.
+pub(crate) async fn look(
+    config: &Config,
+    adapter: &ServiceAdapter,
+    inspection: &Inspection,
+    findings: &mut Findings,
+) {
+    let plans = &config.offering.plans;
+    let tried: Vec<Tried> = stream::iter(plans)
+        .map(|plan| try_order(config, adapter, plan))
+        .buffered(config.broker.timings.adapter_processes)
+        .collect()
+        .await;
+    let schemas = if tried.iter().flat_map(|tried| &tried.faults).any(is_refusal) {
+        schemas_of(config, adapter).await
+    } else {
+        Schemas::default()
+    };
+    for (index, (plan, tried)) in plans.iter().zip(tried).enumerate() {
+        let key = format!("service_catalog.plans[{index}]");
+        for fault in tried.faults {
+            if is_refusal(&fault) && needs_parameters(&schemas, plan) {
+                let text = "orders of plans that need parameters";
+                if !findings.not_checked.contains(&text) {
+                    findings.not_checked.push(text);
+                }
+                continue;
+            }
+            let finding = fault.finding();
+            let wrong = format!(
+                "is plan `{}`, which cannot be ordered: {}",
+                plan.name,
+                in_one_clause(&finding)
+            );
+            let problem = inspection.problem(&key, (wrong, finding.remedy));
+            findings.faults.push(problem.with_code(finding.code));
+        }
+        for name in tried.ignored_groups {
+            let group = plan
+                .instance_groups
+                .iter()
+                .position(|group| group.name == name);
+            let key = format!("{key}.instance_groups[{}].name", group.unwrap_or_default());
+            let wrong = format!(
+                "is `{name}`, and the adapter's manifest has no instance group of that name"
+            );
+            let right = "give the name that the adapter knows";
+            findings
+                .remarks
+                .push(inspection.problem(&key, (wrong, right)));
+        }
+    }
+}
+
+/// The adapter has ended with a failure, as it does when it misses a parameter.
+fn is_refusal(fault: &TrialFault) -> bool {
+    matches!(fault, TrialFault::Adapter(AdapterFault::Failed { .. }))
+}
+
+async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Schemas {
+    if config.adapter.plan_schemas == PlanSchemaSupport::Disabled {
+        return Schemas::default();
+    }
+    let limit = config.broker.timings.start_up;
+    // What is wrong with them is noted elsewhere.
+    schemas::check(&config.adapter, &config.offering, limit, adapter)
+        .await
+        .unwrap_or_default()
+}
+
+/// Whether the broker itself would refuse an order without parameters.
+fn needs_parameters(schemas: &Schemas, plan: &Plan) -> bool {
+    let checked = schemas.check(&plan.id, ParametersOf::InstanceCreate, &Map::new());
+    checked.is_err()
+}

@@ -1,0 +1,166 @@
+use jiff::civil::date;
+
+use super::*;
+
+use crate::config::Paths;
+
+/// A day in the spring of 2030, on which the tests take place.
+fn now() -> Timestamp {
+    date(2030, 4, 1)
+        .to_zoned(TimeZone::UTC)
+        .unwrap()
+        .timestamp()
+}
+
+/// A certificate in PEM form that ends on that day, and its key.
+fn certificate(until: (i32, u8, u8)) -> (String, String) {
+    certificate_of((2020, 1, 1), until)
+}
+
+fn certificate_of(from: (i32, u8, u8), until: (i32, u8, u8)) -> (String, String) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(["broker.example".to_owned()]).unwrap();
+    parameters.not_before = rcgen::date_time_ymd(from.0, from.1, from.2);
+    parameters.not_after = rcgen::date_time_ymd(until.0, until.1, until.2);
+    let certificate = parameters.self_signed(&key).unwrap();
+    (certificate.pem(), key.serialize_pem())
+}
+
+/// What is said of a configuration: faults, then remarks, each as `KEY WRONG`.
+fn said(source: &str) -> (Vec<String>, Vec<String>) {
+    let inspection = Inspection::of(Path::new("broker.yml"), source, Paths::OfThisMachine);
+    let mut findings = Findings {
+        file: "broker.yml".to_owned(),
+        faults: Vec::new(),
+        remarks: Vec::new(),
+        not_checked: Vec::new(),
+        inspection: None,
+    };
+    check_roots(&inspection, now(), &mut findings);
+    check_own(&inspection, now(), &mut findings);
+    let told = |problems: Vec<crate::config::Problem>| {
+        let problems = problems.iter();
+        problems
+            .map(|problem| format!("{} {}", problem.key(), problem.wrong()))
+            .collect()
+    };
+    (told(findings.faults), told(findings.remarks))
+}
+
+/// What is said of a certificate and a key in files. No key: the file is not there.
+fn said_of_files(certificate: &str, key: Option<&str>) -> (Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name| folder.path().join(name).display().to_string();
+    fs::write(file("broker.crt"), certificate).unwrap();
+    if let Some(key) = key {
+        fs::write(file("broker.key"), key).unwrap();
+    }
+    let (certificate, key) = (file("broker.crt"), file("broker.key"));
+    let source = format!("broker: {{tls: {{cert_file: '{certificate}', key_file: '{key}'}}}}");
+    let (faults, remarks) = said(&source);
+    let folder = folder.path().display().to_string();
+    let shortened = |told: Vec<String>| {
+        let told = told.into_iter().map(|told| told.replace(&folder, "FOLDER"));
+        told.collect()
+    };
+    (shortened(faults), shortened(remarks))
+}
+
+#[test]
+fn a_certificate_is_remarked_on_from_thirty_days_before_its_end_and_refused_after_it() {
+    for (until, faults, remarks) in [
+        ((2030, 5, 2), 0, 0),
+        ((2030, 4, 30), 0, 1),
+        ((2030, 4, 2), 0, 1),
+        ((2030, 3, 31), 1, 0),
+    ] {
+        let (pem, key) = certificate(until);
+        let said = said_of_files(&pem, Some(&key));
+        assert_eq!(
+            (said.0.len(), said.1.len()),
+            (faults, remarks),
+            "{until:?}: {said:?}"
+        );
+        for told in said.0.iter().chain(&said.1) {
+            let day = date(
+                2030,
+                i8::try_from(until.1).unwrap(),
+                i8::try_from(until.2).unwrap(),
+            );
+            assert!(
+                told.starts_with("broker.tls.cert_file ") && told.contains(&day.to_string()),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_certificate_that_begins_in_the_future_is_refused_with_the_day() {
+    for (from, faults) in [((2030, 3, 31), 0), ((2030, 4, 2), 1)] {
+        let (pem, key) = certificate_of(from, (2040, 1, 1));
+        let (said, _) = said_of_files(&pem, Some(&key));
+        assert_eq!(said.len(), faults, "{from:?}: {said:?}");
+        for told in said {
+            assert!(
+                told.starts_with("broker.tls.cert_file ") && told.contains("begins on 2030-04-02"),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_chain_is_remarked_on_when_one_of_its_certificates_ends() {
+    let ((pem, key), (other, _)) = (certificate((2040, 1, 1)), certificate((2030, 4, 9)));
+
+    let (faults, remarks) = said_of_files(&(pem + &other), Some(&key));
+
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(
+        remarks,
+        [
+            "broker.tls.cert_file is `FOLDER/broker.crt`, in whose chain the time of a certificate is over on 2030-04-09"
+        ]
+    );
+}
+
+#[test]
+fn certificate_and_key_are_each_looked_at_then_both_together() {
+    let (pem, key) = certificate((2040, 1, 1));
+    let (_, other) = certificate((2040, 1, 1));
+    let of = |pem: &str, key: Option<&str>| said_of_files(pem, key).0.join("\n");
+    let broken = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
+    insta::assert_snapshot!(of("no certificate", None), @r"
+    broker.tls.key_file is `FOLDER/broker.key`, which does not exist
+    broker.tls.cert_file is `FOLDER/broker.crt`, which holds no certificate in PEM form
+    ");
+    insta::assert_snapshot!(of(&pem, Some("no key")), @"broker.tls.key_file is `FOLDER/broker.key`, which holds no private key in PEM form");
+    insta::assert_snapshot!(of(broken, Some(&key)), @"broker.tls.cert_file is `FOLDER/broker.crt`, which holds no certificate in PEM form");
+    assert_eq!(of(&pem, Some(&key)), "");
+
+    let told = of(&pem, Some(&other));
+    assert!(
+        told.starts_with("broker.tls.key_file is a key that does not go with the certificate"),
+        "{told}"
+    );
+}
+
+#[test]
+fn trust_roots_are_refused_when_they_are_none_and_remarked_on_when_they_end() {
+    let section = |pem: &str| format!("bosh:\n  root_ca_cert: {}\n", serde_json::json!(pem));
+    let (old, fine) = (certificate((2029, 1, 1)).0, certificate((2040, 1, 1)).0);
+
+    assert_eq!(said(&section(&fine)), (vec![], vec![]));
+    let (faults, remarks) = said(&section(&(fine + &old)));
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(
+        remarks,
+        ["bosh.root_ca_cert holds a certificate that expired on 2029-01-01"]
+    );
+    let (faults, _) = said(&section("hunter2"));
+    assert!(
+        faults[0].starts_with("bosh.root_ca_cert holds no usable certificate"),
+        "{faults:?}"
+    );
+}

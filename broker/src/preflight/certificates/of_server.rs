@@ -1,0 +1,396 @@
+//! The certificates that a server shows: whether they are believed, by whose word, and until when.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use odb_api_types::code::Code;
+use odb_clients::http::{Trust, is_of_a_namesake, is_of_an_authority};
+use rustls::CertificateError;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use x509_parser::{extensions::GeneralName, prelude::X509Certificate};
+
+use crate::{
+    config::Verification,
+    finding::Finding,
+    preflight::{
+        doctor::{
+            chart::Chart,
+            patience::{Patience, TooSlow},
+            subject::Probe,
+        },
+        server::reach::{Belief, Reached, Server, SystemStore},
+    },
+    telemetry::Chain,
+};
+
+/// From so many days before its end on a certificate is remarked on.
+const DAYS_AHEAD: i64 = 30;
+const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
+
+/// Looks at what a server shows in a handshake that believes everybody, and judges it by what the broker believes.
+pub(crate) async fn look(
+    server: &Server<'_>,
+    name: &str,
+    connected: TcpStream,
+    chart: &mut Chart,
+    patience: Patience,
+) -> Option<Reached> {
+    let trouble = |code, key, came, remedy| {
+        Finding::tried(
+            code,
+            key,
+            format!("a TLS handshake with `{}`", server.authority()),
+            came,
+            remedy,
+        )
+    };
+    let unreachable = chart.subject.unreachable();
+    let no_tls = |came| {
+        let remedy = format!(
+            "see whether port {} there speaks TLS, or {}",
+            server.url.port_or_known_default().unwrap_or_default(),
+            server.source.remedy()
+        );
+        trouble(unreachable, server.source.key(), came, remedy)
+    };
+    let Ok(server_name) = ServerName::try_from(name.to_owned()) else {
+        let came = format!("`{name}` is no name that a certificate can have");
+        chart.wrong(Probe::Certificate, None, no_tls(came));
+        return None;
+    };
+    let shown = match patience
+        .wait(shown_by(connected, server_name.clone()))
+        .await
+    {
+        Ok((Ok(shown), took)) => (shown, took),
+        Ok((Err(came), took)) => {
+            chart.wrong(Probe::Certificate, took, no_tls(came));
+            return None;
+        }
+        Err(TooSlow { limit }) => {
+            let came = format!("no TLS handshake came about within {limit:?}");
+            chart.wrong(Probe::Certificate, None, no_tls(came));
+            return None;
+        }
+    };
+    let (chain, took) = shown;
+    let now = Timestamp::now();
+    let own = Shown::of(&chain);
+    let belief = &server.belief;
+    match judge(&belief.trust, &chain, &server_name, now) {
+        Ok(()) if belief.verification == Verification::Off => {
+            let came = format!("{}; it is not verified", own.told());
+            let remedy = format!(
+                "give the authority by `{}`, and remove the switch that keeps us from looking",
+                belief.key
+            );
+            let trouble = trouble(Code::Unverified, Some(belief.key), came, remedy);
+            chart.odd(Probe::Certificate, took, trouble);
+        }
+        Ok(()) => {
+            let voucher = belief.voucher(&chain, &server_name, now);
+            match own.first_end(now) {
+                Some((whose, end)) => {
+                    let came = format!("{}; that of `{whose}` ends on {end}", own.told());
+                    let remedy = format!("renew it before {end}");
+                    chart.odd(
+                        Probe::Certificate,
+                        took,
+                        trouble(unreachable, server.source.key(), came, remedy),
+                    );
+                }
+                None => chart.fine(
+                    Probe::Certificate,
+                    took,
+                    format!("{}; believed by {voucher}", own.told()),
+                ),
+            }
+        }
+        Err(error) => {
+            let (came, remedy, key) = explain(&error, &own, server, name, now);
+            chart.wrong(
+                Probe::Certificate,
+                took,
+                trouble(unreachable, key, came, remedy),
+            );
+            return None;
+        }
+    }
+    Some(Reached)
+}
+
+/// The certificates that a server shows, its own first.
+async fn shown_by(
+    connected: TcpStream,
+    name: ServerName<'static>,
+) -> Result<Vec<CertificateDer<'static>>, String> {
+    let everybody = Trust::unverified().map_err(|error| Chain(&error).to_string())?;
+    let connector = TlsConnector::from(Arc::new(everybody.client_config()));
+    match connector.connect(name, connected).await {
+        Ok(stream) => {
+            let (_, session) = stream.get_ref();
+            let shown = session.peer_certificates().unwrap_or_default();
+            Ok(shown
+                .iter()
+                .cloned()
+                .map(CertificateDer::into_owned)
+                .collect())
+        }
+        Err(error) => Err(format!("the TLS handshake failed: {error}")),
+    }
+}
+
+fn judge(
+    trust: &Trust,
+    chain: &[CertificateDer<'_>],
+    name: &ServerName<'_>,
+    now: Timestamp,
+) -> Result<(), rustls::Error> {
+    let since_1970 = Duration::from_secs(u64::try_from(now.as_second()).unwrap_or_default());
+    trust.judge(chain, name, UnixTime::since_unix_epoch(since_1970))
+}
+
+impl Belief<'_> {
+    /// By whose word a chain is believed.
+    fn voucher(
+        &self,
+        chain: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        now: Timestamp,
+    ) -> String {
+        let by = |pem| Trust::only(pem).is_ok_and(|only| judge(&only, chain, name, now).is_ok());
+        let key = self.configured.iter().find(|(_, pem)| by(pem));
+        key.map_or_else(
+            || "the operating system".to_owned(),
+            |(key, _)| format!("`{key}`"),
+        )
+    }
+
+    /// Whose authorities are believed, in words.
+    fn told(&self) -> String {
+        let mut told: Vec<String> = self
+            .configured
+            .iter()
+            .map(|(key, pem)| {
+                let subjects = subjects(pem);
+                format!("`{key}` ({})", subjects.join(", "))
+            })
+            .collect();
+        if told.is_empty() || self.system == SystemStore::Beside {
+            told.push("the operating system's authorities".to_owned());
+        }
+        told.join(" and ")
+    }
+
+    /// One of the configured authorities that is called so: its key has changed.
+    fn namesake(&self, issuer: &str) -> Option<&'static str> {
+        let mut configured = self.configured.iter();
+        let found = configured.find(|(_, pem)| {
+            let quoted = format!("`{issuer}`");
+            subjects(pem).contains(&quoted)
+        });
+        found.map(|(key, _)| *key)
+    }
+}
+
+/// Whose certificates a PEM text holds, each between back-ticks.
+fn subjects(pem: &str) -> Vec<String> {
+    let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten();
+    certificates
+        .filter_map(|der| {
+            let (_, certificate) = x509_parser::parse_x509_certificate(&der).ok()?;
+            Some(format!("`{}`", certificate.subject()))
+        })
+        .collect()
+}
+
+/// What went wrong, the remedy, and the key to look at.
+fn explain(
+    error: &rustls::Error,
+    shown: &Shown,
+    server: &Server<'_>,
+    name: &str,
+    now: Timestamp,
+) -> (String, String, Option<&'static str>) {
+    let belief = &server.belief;
+    let of_the_server = server.source.key();
+    let rustls::Error::InvalidCertificate(fault) = error else {
+        let came = format!("{}: {error}", shown.told());
+        let remedy = format!("see what the server shows, or {}", server.source.remedy());
+        return (came, remedy, of_the_server);
+    };
+    match fault {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            let (whose, end) = shown.ended(now);
+            (
+                format!("the certificate of `{whose}` has ended on {end}"),
+                "renew the server's certificate; if it is not over, set the clock of this machine"
+                    .to_owned(),
+                of_the_server,
+            )
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => (
+            format!("{}: it begins in the future", shown.told()),
+            "set the clock of this machine, or wait".to_owned(),
+            of_the_server,
+        ),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            let names = if shown.names.is_empty() {
+                "no name at all (a common name does not count)".to_owned()
+            } else {
+                format!("`{}`", shown.names.join("`, `"))
+            };
+            (
+                format!("the certificate is for {names}, not for `{name}`"),
+                format!(
+                    "{} so that it has a name of the certificate, or have a certificate made for `{name}`",
+                    server.source.remedy()
+                ),
+                of_the_server,
+            )
+        }
+        fault
+            if matches!(
+                fault,
+                CertificateError::UnknownIssuer | CertificateError::UnknownRevocationStatus
+            ) || is_of_a_namesake(fault) =>
+        {
+            let issuer = &shown.top_issuer;
+            let (came, remedy) = if let Some(key) = belief.namesake(issuer) {
+                (
+                    format!(
+                        "{}; `{key}` has an authority of that name, and it is another one",
+                        shown.told()
+                    ),
+                    format!(
+                        "give the present certificate of `{issuer}` by `{key}`: it has been made anew"
+                    ),
+                )
+            } else {
+                (
+                    format!(
+                        "{}, whom nobody vouches for; believed are {}",
+                        shown.told(),
+                        belief.told()
+                    ),
+                    format!(
+                        "give the certificate of `{issuer}` by `{}`, or {}",
+                        belief.key,
+                        server.source.remedy()
+                    ),
+                )
+            };
+            (came, remedy, Some(belief.key))
+        }
+        fault if is_of_an_authority(fault) => (
+            format!("{}: it is that of an authority (`CA:TRUE`)", shown.told()),
+            format!(
+                "give this very certificate by `{}`, or have one made for the server without `CA:TRUE`",
+                belief.key
+            ),
+            Some(belief.key),
+        ),
+        _ => (
+            format!("{}: {error}", shown.told()),
+            format!(
+                "have a certificate made that clients of TLS take, or give the right authority by `{}`",
+                belief.key
+            ),
+            Some(belief.key),
+        ),
+    }
+}
+
+/// What a chain says of itself.
+struct Shown {
+    subject: String,
+    issuer: String,
+    /// Who has signed the last certificate.
+    top_issuer: String,
+    names: Vec<String>,
+    ends: Vec<(String, Timestamp)>,
+}
+
+impl Shown {
+    fn of(chain: &[CertificateDer<'_>]) -> Self {
+        let read: Vec<X509Certificate<'_>> = chain
+            .iter()
+            .filter_map(|der| x509_parser::parse_x509_certificate(der).ok())
+            .map(|(_, certificate)| certificate)
+            .collect();
+        let own = read.first();
+        let text = |name: Option<String>| name.unwrap_or_else(|| "nobody".to_owned());
+        Self {
+            subject: text(own.map(|own| own.subject().to_string())),
+            issuer: text(own.map(|own| own.issuer().to_string())),
+            top_issuer: text(read.last().map(|last| last.issuer().to_string())),
+            names: own.map(names).unwrap_or_default(),
+            ends: read
+                .iter()
+                .filter_map(|certificate| {
+                    let end = certificate.validity().not_after.timestamp();
+                    let whose = certificate.subject().to_string();
+                    Some((whose, Timestamp::from_second(end).ok()?))
+                })
+                .collect(),
+        }
+    }
+
+    fn told(&self) -> String {
+        let end = self
+            .ends
+            .first()
+            .map_or_else(String::new, |(_, end)| format!(", until {}", day(*end)));
+        format!("`{}`, issued by `{}`{end}", self.subject, self.issuer)
+    }
+
+    /// The certificate that ends first, if that is soon.
+    fn first_end(&self, now: Timestamp) -> Option<(&str, Date)> {
+        let (whose, end) = self.ends.iter().min_by_key(|(_, end)| *end)?;
+        let left = end.as_second() - now.as_second();
+        (left < DAYS_AHEAD * SECONDS_OF_A_DAY).then(|| (whose.as_str(), day(*end)))
+    }
+
+    /// The certificate whose time is over; the server's own where that is not clear.
+    fn ended(&self, now: Timestamp) -> (&str, String) {
+        let over = self.ends.iter().find(|(_, end)| *end < now);
+        over.or(self.ends.first()).map_or_else(
+            || {
+                (
+                    self.subject.as_str(),
+                    "a day that cannot be read".to_owned(),
+                )
+            },
+            |(whose, end)| (whose.as_str(), day(*end).to_string()),
+        )
+    }
+}
+
+fn day(end: Timestamp) -> Date {
+    end.to_zoned(TimeZone::UTC).date()
+}
+
+fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
+    let Ok(Some(extension)) = certificate.subject_alternative_name() else {
+        return Vec::new();
+    };
+    let names = extension.value.general_names.iter();
+    names
+        .filter_map(|name| match name {
+            GeneralName::DNSName(name) => Some((*name).to_owned()),
+            GeneralName::IPAddress(bytes) => address(bytes),
+            _ => None,
+        })
+        .collect()
+}
+
+fn address(bytes: &[u8]) -> Option<String> {
+    let address: IpAddr = match bytes.len() {
+        4 => <[u8; 4]>::try_from(bytes).ok()?.into(),
+        16 => <[u8; 16]>::try_from(bytes).ok()?.into(),
+        _ => return None,
+    };
+    Some(address.to_string())
+}

@@ -1,0 +1,270 @@
+//! The Cloud Controller: that it answers, knows us, is new enough and has no plan that we no longer offer.
+
+use odb_api_types::code::Code;
+use odb_clients::{
+    FailureKind, ServiceError,
+    cloud_controller::{CloudController, SEES_ALL, Sight},
+    http::{Call, ClientError, Limits, StatusCode, Trust},
+    uaa::{ClientAdministration, Grant, Token, TokenSource},
+};
+
+use crate::{
+    config::{Address, CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials},
+    finding::Finding,
+    preflight::{
+        certificates::trust,
+        start::Checked,
+        uaa::{diagnosis::is_refusal, instance_clients},
+    },
+};
+
+/// The Cloud Controller, and who administers the clients of its UAA; a user does not.
+pub(crate) type Foundation = (CloudController, Option<ClientAdministration>);
+
+/// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are told.
+pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
+    let Some(cf) = &config.cloud_foundry else {
+        tracing::warn!(
+            "`broker.disable_cf_startup_checks` is set and there is no `cf`: plans that are gone from the configuration are not \
+             noticed"
+        );
+        return Ok(None);
+    };
+    let (client, clients, tokens) = connect(cf, &trust_of(cf)?, &Limits::default())?;
+    if cf.checks == CloudFoundryChecks::Skipped {
+        tracing::warn!(
+            url = %cf.url,
+            "`broker.disable_cf_startup_checks` is set: the Cloud Controller is used unseen, and plans that are gone from the \
+             configuration are not noticed"
+        );
+        return Ok(Some((client, clients)));
+    }
+    let call = Call::within(config.broker.timings.start_up);
+    let (versions, token) = tokio::join!(client.api_versions(&call), tokens.token(&call));
+    let url = &cf.url;
+    let mut faults = Vec::new();
+    match &versions {
+        Ok(versions) => {
+            faults.extend(versions.spoken().err().map(|error| {
+                let found = format!("the Cloud Controller at `{url}` is of no use");
+                Finding::fault(
+                    Code::CloudControllerTooOld,
+                    "cf.url",
+                    found,
+                    "upgrade the foundation",
+                )
+                .because(&error)
+            }));
+        }
+        Err(error) => {
+            let finding = Finding::fault(
+                Code::CloudControllerUnreachable,
+                "cf.url",
+                format!("could not ask the Cloud Controller at `{url}` for its version"),
+                "check `cf.url`, `cf.root_ca_cert` and that it can be reached from here",
+            );
+            faults.push(finding.because(error));
+        }
+    }
+    match token {
+        Ok(token) => {
+            remark_blind_counting(&token, &config.offering);
+            faults.extend(instance_clients::check_rights(cf, &token));
+        }
+        Err(error) => faults.push(no_token(&cf.uaa_url, &error)),
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let orphaned = plans_in_use(&client, &call, &config.offering)
+        .await
+        .map_err(|error| {
+            let finding = Finding::fault(
+                code_of_plans(&error),
+                "cf.uaa.authentication",
+                format!(
+                    "could not ask the Cloud Controller at `{url}` which plans have service instances"
+                ),
+                "check that it works, and that whom `cf.uaa.authentication` names has the right `cloud_controller.admin` or \
+                 `cloud_controller.admin_read_only`",
+            );
+            vec![finding.because(&error)]
+        })?;
+    if !orphaned.is_empty() {
+        return Err(orphaned);
+    }
+    if let Ok(versions) = versions
+        && let Ok(spoken) = versions.spoken()
+    {
+        tracing::info!(
+            v3 = versions.v3,
+            v2 = versions.v2,
+            %spoken,
+            "the Cloud Controller knows us"
+        );
+    }
+    Ok(Some((client, clients)))
+}
+
+/// Whose certificates are believed at the Cloud Controller and its UAA.
+pub(crate) fn trust_of(cf: &CloudFoundry) -> Checked<Trust> {
+    trust::of_a_platform(
+        "cf.root_ca_cert",
+        cf.root_ca_cert.as_deref(),
+        cf.verification,
+        "`broker.disable_ssl_cert_verification` or `cf.disable_ssl_cert_verification`",
+        "the Cloud Controller or its UAA",
+    )
+}
+
+/// The clients of the Cloud Controller and its UAA. Nobody is asked yet.
+pub(crate) fn connect(
+    cf: &CloudFoundry,
+    trust: &Trust,
+    limits: &Limits,
+) -> Checked<(CloudController, Option<ClientAdministration>, TokenSource)> {
+    let grant = match &cf.credentials {
+        PlatformCredentials::Client {
+            client_id,
+            client_secret,
+        } => Grant::ClientCredentials {
+            client_id: client_id.clone(),
+            client_secret: client_secret.clone(),
+        },
+        PlatformCredentials::User { username, password } => Grant::Password {
+            username: username.clone(),
+            password: password.clone(),
+        },
+    };
+    let unusable = |key| {
+        move |error: ClientError| {
+            let finding = Finding::fault(
+                Code::ConfigurationInvalid,
+                key,
+                format!("`{key}` is no address that can be called"),
+                "give one such as `https://host.example.com`",
+            );
+            vec![finding.because(&error)]
+        }
+    };
+    let tokens = TokenSource::connect(cf.uaa_url.as_written(), trust, grant, limits.clone())
+        .map_err(unusable("cf.uaa.url"))?;
+    let client =
+        CloudController::connect(cf.url.as_written(), trust, tokens.clone(), limits.clone())
+            .map_err(unusable("cf.url"))?;
+    let clients = match &cf.credentials {
+        PlatformCredentials::Client { .. } => {
+            let (url, tokens) = (cf.uaa_url.as_written(), tokens.clone());
+            let clients = ClientAdministration::connect(url, trust, tokens, limits.clone());
+            Some(clients.map_err(unusable("cf.uaa.url"))?)
+        }
+        PlatformCredentials::User { .. } => None,
+    };
+    Ok((client, clients, tokens))
+}
+
+/// Whoever may not look into all spaces counts too little, and is not told so by the Cloud Controller.
+fn remark_blind_counting(token: &Token, offering: &Offering) {
+    if offering.has_quotas() && Sight::of(token.scopes()) == Sight::Parts {
+        tracing::warn!(
+            code = %Code::CountingRights,
+            "whom `cf.uaa.authentication` names may not look into all spaces of the Cloud Controller, so that instances may \
+             be missed and quotas be exceeded; give one of the rights `{}`",
+            SEES_ALL.join("`, `")
+        );
+    }
+}
+
+/// Plans that somebody uses and the configuration does not know any more.
+pub(crate) async fn plans_in_use(
+    client: &CloudController,
+    call: &Call,
+    offering: &Offering,
+) -> Result<Vec<Finding>, ServiceError> {
+    let unknown: Vec<_> = client
+        .plans_of_offering(call, offering.id.as_str())
+        .await?
+        .into_iter()
+        .filter(|plan| offering.plan(&plan.unique_id.clone().into()).is_none())
+        .collect();
+    let guids: Vec<_> = unknown.iter().map(|plan| plan.guid.clone()).collect();
+    let counts = client.count_instances(call, &guids).await?;
+    let in_use = unknown.into_iter().filter_map(|plan| {
+        let instances = counts.get(&plan.guid).copied().unwrap_or(0);
+        let found = format!(
+            "plan `{}` (`{}`) is not in `service_catalog.plans`, but has {instances} service instances",
+            plan.name, plan.unique_id
+        );
+        let key = "service_catalog.plans";
+        (instances > 0).then(|| Finding::fault(Code::PlanInUse, key, found, "put it back"))
+    });
+    Ok(in_use.collect())
+}
+
+/// Under which code it is reported that plans in use cannot be learned.
+pub(crate) fn code_of_plans(error: &ServiceError) -> Code {
+    match error.kind {
+        FailureKind::Refused {
+            status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
+            ..
+        } => Code::CloudControllerCredentials,
+        _ => Code::CloudControllerUnreachable,
+    }
+}
+
+fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
+    let (code, key, remedy) = if is_refusal(error) {
+        (
+            Code::CloudControllerCredentials,
+            "cf.uaa.authentication",
+            "check `cf.uaa.authentication`",
+        )
+    } else {
+        let remedy = match error.kind {
+            FailureKind::NoAnswer { .. } | FailureKind::OutOfTime { .. } => {
+                "check `cf.uaa.url`, `cf.root_ca_cert` and that it can be reached from here"
+            }
+            _ => "check `cf.uaa.url`: a UAA has to be there, and to be well",
+        };
+        (Code::CloudControllerUnreachable, "cf.uaa.url", remedy)
+    };
+    let found =
+        format!("could not get a token for the Cloud Controller from the UAA at `{uaa_url}`");
+    Finding::fault(code, key, found, remedy).because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::{Service, http::Method};
+
+    use super::*;
+
+    #[test]
+    fn who_answers_for_a_uaa_in_another_way_is_not_taken_for_one_that_refuses_us() {
+        let (refused, unreachable) = (
+            ("ODB-1110", "cf.uaa.authentication"),
+            ("ODB-1103", "cf.uaa.url"),
+        );
+        for (status, error, (code, key)) in [
+            (401, "invalid_client", refused),
+            (400, "unauthorized_client", refused),
+            (401, "", unreachable),
+            (404, "", unreachable),
+            (404, "not_found", unreachable),
+            (503, "", unreachable),
+        ] {
+            let url = Address::of("https://uaa.example").unwrap();
+            let kind = FailureKind::Refused {
+                status: StatusCode::from_u16(status).unwrap(),
+                code: None,
+                name: error.to_owned(),
+                description: String::new(),
+            };
+            let source = ServiceError::new(Service::Uaa, Method::POST, "/oauth/token", kind);
+            let finding = no_token(&url, &source);
+            assert_eq!(finding.code.to_string(), code, "{status} {error}");
+            assert_eq!(finding.key, Some(key), "{status} {error}");
+            assert!(finding.remedy.contains(key), "{finding}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Whether BOSH configs may be read and written, on which depends how much is remembered (`docs/architecture.md`,
+//! "Markers and tokens").
+
+use odb_api_types::code::Code;
+use odb_clients::{
+    FailureKind, ServiceError,
+    director::{Config, ConfigId, ConfigName, ConfigType, Director, Expected, PutConfigError},
+    http::{Call, StatusCode},
+};
+
+use crate::{
+    config::{BoshConfigs, Broker},
+    telemetry::Chain,
+};
+
+/// Where the trial goes: to a config that there never is.
+const KIND: &str = "odb-rights";
+const NAME: &str = "trial";
+/// Ids of configs are positive numbers, so that no latest one is this.
+const IMPOSSIBLE: &str = "-1";
+
+/// What the broker goes without while it may not use configs.
+const WITHOUT: &str = "nothing is remembered of an operation: identical repeats are refused, operations of an earlier process go on \
+                       only when they are asked about, and adapters cannot return BOSH configs";
+
+/// Tries whether configs may be used, if they are meant to be, and tells the operator what shrinks where they are not. The
+/// start does not depend on it.
+pub(crate) async fn of(director: &Director, broker: &Broker) -> BoshConfigs {
+    if broker.bosh_configs == BoshConfigs::Disabled {
+        tracing::warn!("`broker.disable_bosh_configs` is set: {WITHOUT}");
+        return BoshConfigs::Disabled;
+    }
+    let call = Call::within(broker.timings.start_up);
+    let code = Code::ConfigRights;
+    match trial(director, &call).await {
+        Ok(()) => BoshConfigs::Enabled,
+        Err(PutConfigError::Director { source }) if is_no_right(&source) => {
+            tracing::warn!(
+                %code,
+                error = %Chain(&source),
+                "the Director does not let us read and write BOSH configs, so that {WITHOUT}; give the client of \
+                 `bosh.authentication` the right `bosh.teams.TEAM.admin`, which it needs for deployments too"
+            );
+            BoshConfigs::Disabled
+        }
+        Err(PutConfigError::Director { source }) if is_unknown(&source) => {
+            tracing::warn!(
+                %code,
+                error = %Chain(&source),
+                "the Director is too old for BOSH configs, so that {WITHOUT}"
+            );
+            BoshConfigs::Disabled
+        }
+        Err(error) => {
+            tracing::warn!(
+                %code,
+                error = %Chain(&error),
+                "it could not be learned whether we may read and write BOSH configs; without that right orders will fail"
+            );
+            BoshConfigs::Enabled
+        }
+    }
+}
+
+/// Writes a config on the condition that its latest version is one that cannot be, and so leaves nothing behind: the
+/// Director looks at rights first (`spec/contracts/director-api.md`, "Configs"). That the condition failed is then
+/// confirmed by reading.
+async fn trial(director: &Director, call: &Call) -> Result<(), PutConfigError> {
+    let kind = ConfigType::try_from(KIND.to_owned()).expect("it is plain text");
+    let name = ConfigName::try_from(NAME.to_owned()).expect("it is plain text");
+    let impossible = ConfigId::try_from(IMPOSSIBLE.to_owned()).expect("it is plain text");
+    let expected = Expected::Latest(impossible);
+    let written = director
+        .put_config(call, &kind, &name, "{}", &expected)
+        .await;
+    match written {
+        Err(PutConfigError::Stale { .. }) => Ok(()),
+        Err(error) => Err(error),
+        Ok(Config { .. }) => {
+            tracing::warn!(
+                code = %Code::ConfigRights,
+                "the Director does not know conditions on BOSH configs: two brokers for one offering would overwrite what the \
+                 other remembers"
+            );
+            let deleted = director.delete_config(call, &kind, &name).await;
+            deleted
+                .map(|_| ())
+                .map_err(|source| PutConfigError::Director { source })
+        }
+    }
+}
+
+fn is_no_right(error: &ServiceError) -> bool {
+    matches!(error.kind, FailureKind::NotAllowed { .. })
+}
+
+/// The path, not a config: that one is never missed.
+fn is_unknown(error: &ServiceError) -> bool {
+    matches!(
+        error.kind,
+        FailureKind::Refused {
+            status: StatusCode::NOT_FOUND,
+            ..
+        }
+    )
+}

@@ -1,0 +1,167 @@
+//! The Director: that it answers, knows us and is new enough.
+
+use odb_api_types::code::Code;
+use odb_clients::{
+    FailureKind,
+    director::{ConnectError, Credentials, Director, Info},
+    http::{Call, Limits},
+};
+
+use crate::{
+    config::{Bosh, Config, DirectorCredentials},
+    finding::{Finding, Severity},
+    preflight::{
+        certificates::trust,
+        director::version,
+        start::Checked,
+        uaa::{diagnosis::is_refusal, rights::DirectorRights},
+    },
+};
+
+/// Connects to the Director. A Director that is too old and does not know us is told of both; one that lets us in and not
+/// deploy is warned of.
+pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>)> {
+    let bosh = &config.bosh;
+    let url = &bosh.url;
+    let call = Call::within(config.broker.timings.start_up);
+    let director = connect(bosh, &call).await?;
+    let (info, stranger) = match director.authenticated_info(&call).await {
+        Ok(info) if info.user.is_some() => (Some(info), None),
+        Ok(info) => (
+            Some(info),
+            Some(Finding::fault(
+                Code::DirectorCredentials,
+                "bosh.authentication",
+                format!("the Director at `{url}` does not know us"),
+                "check `bosh.authentication`",
+            )),
+        ),
+        Err(source) => {
+            // Who has no token can still be told the version.
+            let info = match source.kind {
+                FailureKind::NoToken { .. } => director.info(&call).await.ok(),
+                _ => None,
+            };
+            let code = match &source.kind {
+                FailureKind::Unauthenticated => Code::DirectorCredentials,
+                FailureKind::NoToken { source } if is_refusal(source) => Code::DirectorCredentials,
+                _ => Code::DirectorUnreachable,
+            };
+            let finding = Finding::fault(
+                code,
+                "bosh.authentication",
+                format!("could not authenticate to the Director at `{url}`"),
+                "check `bosh.authentication`",
+            );
+            (info, Some(finding.because(&source)))
+        }
+    };
+    let too_old = info.as_ref().and_then(|info| {
+        let cause = version::check(&info.version, &config.offering).err()?;
+        Some(Finding {
+            cause,
+            ..Finding::fault(
+                Code::DirectorTooOld,
+                "bosh.url",
+                format!("the Director at `{url}` cannot do what is configured"),
+                "upgrade it, or leave that out",
+            )
+        })
+    });
+    let faults: Vec<_> = stranger.into_iter().chain(too_old).collect();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let mut warning = None;
+    if let Some(info) = info {
+        warning = too_few_rights(bosh, &director, &info, &call).await;
+        if !version::joins_tasks(&info.version) {
+            tracing::warn!(
+                code = %Code::DirectorTooOld,
+                version = %info.version,
+                "the Director is older than 261 and does not join the tasks of an operation: an operation whose answer is lost, or \
+                 that an earlier process began, is not found again; upgrade it"
+            );
+        }
+        let user = info.user.unwrap_or_default();
+        tracing::info!(director = %info.name, version = %info.version, %user, "the Director knows us");
+    }
+    Ok((director, warning))
+}
+
+/// Warns of a client that may not deploy. The Director itself tells of that only when there is an order.
+async fn too_few_rights(
+    bosh: &Bosh,
+    director: &Director,
+    info: &Info,
+    call: &Call,
+) -> Option<Finding> {
+    let DirectorCredentials::Uaa { client_id, .. } = &bosh.credentials else {
+        // A user of the Director's own may do everything.
+        return None;
+    };
+    // This token has just been used.
+    let token = director.tokens()?.token(call).await.ok()?;
+    let reach = match DirectorRights::of(token.scopes(), &info.uuid) {
+        DirectorRights::Everything(_) | DirectorRights::Teams(_) => return None,
+        DirectorRights::Reading => "may only look",
+        DirectorRights::Nothing => "may do nothing",
+    };
+    let found = format!(
+        "client `{client_id}` {reach} at the Director at `{}`, so that every order will fail",
+        bosh.url
+    );
+    Some(Finding {
+        severity: Severity::Warning,
+        ..Finding::fault(
+            Code::DirectorRights,
+            "bosh.authentication",
+            found,
+            "give it the authority `bosh.teams.TEAM.admin`",
+        )
+    })
+}
+
+async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
+    let trust = trust::of_the_director("bosh.root_ca_cert", bosh.root_ca_cert.as_deref())?;
+    Director::connect(
+        call,
+        bosh.url.as_written(),
+        &trust,
+        credentials(bosh),
+        Limits::default(),
+    )
+    .await
+    .map_err(|error: ConnectError| {
+        let code = match error {
+            ConnectError::OtherAuthentication { .. } | ConnectError::Unusable => {
+                Code::DirectorCredentials
+            }
+            _ => Code::DirectorUnreachable,
+        };
+        let finding = Finding::fault(
+            code,
+            "bosh.url",
+            format!("could not get to know the Director at `{}`", bosh.url),
+            "check `bosh.url`, `bosh.root_ca_cert` and that it can be reached from here",
+        );
+        vec![finding.because(&error)]
+    })
+}
+
+/// As whom we speak to the Director.
+pub(crate) fn credentials(bosh: &Bosh) -> Credentials {
+    match &bosh.credentials {
+        DirectorCredentials::Basic { username, password } => Credentials::Basic {
+            username: username.clone(),
+            password: password.clone(),
+        },
+        DirectorCredentials::Uaa {
+            client_id,
+            client_secret,
+        } => Credentials::Uaa {
+            client_id: client_id.clone(),
+            client_secret: client_secret.clone(),
+        },
+    }
+}

@@ -1,0 +1,113 @@
+//! What has been found of one subject: a row for each question, and a finding where something is amiss.
+
+use std::time::Duration;
+
+use super::subject::{Probe, Subject};
+
+use crate::finding::{Finding, Severity};
+
+/// What came of a question.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// All is well.
+    Fine(String),
+    /// Nothing, because it was not asked.
+    NotAsked(String),
+    /// Something is amiss.
+    Found(Finding),
+}
+
+/// One question.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) probe: Probe,
+    /// How long the call took, where there was one.
+    pub(crate) took: Option<Duration>,
+    pub(crate) outcome: Outcome,
+}
+
+impl Row {
+    pub(crate) fn text(&self) -> &str {
+        match &self.outcome {
+            Outcome::Fine(text) | Outcome::NotAsked(text) => text,
+            Outcome::Found(finding) => &finding.found,
+        }
+    }
+
+    pub(crate) fn finding(&self) -> Option<&Finding> {
+        match &self.outcome {
+            Outcome::Fine(_) | Outcome::NotAsked(_) => None,
+            Outcome::Found(finding) => Some(finding),
+        }
+    }
+}
+
+/// Everything that has been found of one subject, in the order in which it was looked at.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    pub(crate) subject: Subject,
+    pub(crate) rows: Vec<Row>,
+    /// How far its clock is ahead of ours, in seconds.
+    pub(crate) ahead: Option<i64>,
+}
+
+impl Chart {
+    pub(crate) fn of(subject: Subject) -> Self {
+        Self {
+            subject,
+            rows: Vec::new(),
+            ahead: None,
+        }
+    }
+
+    pub(crate) fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.rows.iter().filter_map(Row::finding)
+    }
+
+    pub(crate) fn fine(
+        &mut self,
+        probe: Probe,
+        took: impl Into<Option<Duration>>,
+        text: impl Into<String>,
+    ) {
+        self.row(probe, took.into(), Outcome::Fine(text.into()));
+    }
+
+    /// It was not asked, and why.
+    pub(crate) fn not_asked(&mut self, probe: Probe, why: impl Into<String>) {
+        self.row(probe, None, Outcome::NotAsked(why.into()));
+    }
+
+    /// The broker can work, and something should be seen to.
+    pub(crate) fn odd(
+        &mut self,
+        probe: Probe,
+        took: impl Into<Option<Duration>>,
+        finding: Finding,
+    ) {
+        let severity = Severity::Warning;
+        let finding = Finding {
+            severity,
+            ..finding
+        };
+        self.row(probe, took.into(), Outcome::Found(finding));
+    }
+
+    /// The broker cannot work, wholly or in part.
+    pub(crate) fn wrong(
+        &mut self,
+        probe: Probe,
+        took: impl Into<Option<Duration>>,
+        finding: Finding,
+    ) {
+        self.row(probe, took.into(), Outcome::Found(finding));
+    }
+
+    fn row(&mut self, probe: Probe, took: Option<Duration>, outcome: Outcome) {
+        self.rows.push(Row {
+            probe,
+            took,
+            outcome,
+        });
+    }
+}

@@ -1,0 +1,151 @@
+//! Who is looked at, and by what.
+
+use std::fmt;
+
+use odb_api_types::code::Code;
+
+/// Who is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Subject {
+    Director,
+    DirectorUaa,
+    DirectorCredHub,
+    DirectorCredHubUaa,
+    CloudController,
+    CloudControllerUaa,
+    RuntimeCredHub,
+    RuntimeCredHubUaa,
+    InstancesApi,
+    Adapter,
+    OwnCertificate,
+    Machine,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// Its name has an address.
+    Name,
+    /// A connection comes about.
+    Connection,
+    /// Its certificate is believed.
+    Certificate,
+    /// It answers, and is what it should be.
+    Answer,
+    /// It is new enough.
+    Version,
+    /// Its clock is ours.
+    Clock,
+    /// It takes our credentials.
+    Credentials,
+    /// We may do what is switched on.
+    Rights,
+    /// It has what is switched on.
+    Features,
+    /// We may use its BOSH configs.
+    Configs,
+    /// It is of the foundation that it should be of.
+    Foundation,
+    /// All plans in use are offered.
+    Plans,
+    /// It can be started.
+    Executable,
+    /// It describes the parameters of its plans.
+    Schemas,
+    /// It lists the service instances.
+    List,
+}
+
+impl Subject {
+    /// How people call it.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Director => "Director",
+            Self::DirectorUaa => "Director's UAA",
+            Self::DirectorCredHub => "Director's CredHub",
+            Self::DirectorCredHubUaa => "UAA of the Director's CredHub",
+            Self::CloudController => "Cloud Controller",
+            Self::CloudControllerUaa => "Cloud Controller's UAA",
+            Self::RuntimeCredHub => "runtime CredHub",
+            Self::RuntimeCredHubUaa => "UAA of the runtime CredHub",
+            Self::InstancesApi => "service instances API",
+            Self::Adapter => "service adapter",
+            Self::OwnCertificate => "own certificate",
+            Self::Machine => "this machine",
+        }
+    }
+
+    /// How programs call it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Director => "director",
+            Self::DirectorUaa => "director-uaa",
+            Self::DirectorCredHub => "director-credhub",
+            Self::DirectorCredHubUaa => "director-credhub-uaa",
+            Self::CloudController => "cloud-controller",
+            Self::CloudControllerUaa => "cloud-controller-uaa",
+            Self::RuntimeCredHub => "runtime-credhub",
+            Self::RuntimeCredHubUaa => "runtime-credhub-uaa",
+            Self::InstancesApi => "service-instances-api",
+            Self::Adapter => "service-adapter",
+            Self::OwnCertificate => "own-certificate",
+            Self::Machine => "this-machine",
+        }
+    }
+
+    /// Under which code the log has it when it does not answer.
+    pub(crate) fn unreachable(self) -> Code {
+        match self {
+            Self::Director | Self::DirectorUaa => Code::DirectorUnreachable,
+            Self::DirectorCredHub | Self::DirectorCredHubUaa => Code::CredHubUnreachable,
+            Self::CloudController | Self::CloudControllerUaa => Code::CloudControllerUnreachable,
+            Self::RuntimeCredHub | Self::RuntimeCredHubUaa => Code::RuntimeCredHubUnreachable,
+            Self::InstancesApi => Code::ServiceInstancesApi,
+            Self::Adapter => Code::AdapterStart,
+            Self::OwnCertificate => Code::Certificate,
+            Self::Machine => Code::Internal,
+        }
+    }
+
+    /// Under which code the log has it when it does not take our credentials.
+    pub(crate) fn strangers(self) -> Code {
+        match self {
+            Self::Director | Self::DirectorUaa => Code::DirectorCredentials,
+            Self::DirectorCredHub | Self::DirectorCredHubUaa => Code::CredHubCredentials,
+            Self::CloudController | Self::CloudControllerUaa => Code::CloudControllerCredentials,
+            Self::RuntimeCredHub | Self::RuntimeCredHubUaa => Code::RuntimeCredHubCredentials,
+            Self::InstancesApi | Self::Adapter | Self::OwnCertificate | Self::Machine => {
+                self.unreachable()
+            }
+        }
+    }
+}
+
+impl Probe {
+    /// In one word.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Connection => "connection",
+            Self::Certificate => "certificate",
+            Self::Answer => "answer",
+            Self::Version => "version",
+            Self::Clock => "clock",
+            Self::Credentials => "credentials",
+            Self::Rights => "rights",
+            Self::Features => "features",
+            Self::Configs => "configs",
+            Self::Foundation => "foundation",
+            Self::Plans => "plans",
+            Self::Executable => "executable",
+            Self::Schemas => "schemas",
+            Self::List => "list",
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.title())
+    }
+}

@@ -1,0 +1,122 @@
+//! What a server answers to a question that everybody may ask.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use odb_clients::http::{
+    Answer, HttpClient, Request, StatusCode, TransportError, address,
+    header::{ACCEPT, DATE, HeaderValue},
+};
+
+use crate::{
+    finding::Finding,
+    preflight::{
+        doctor::{chart::Chart, patience::Patience, subject::Probe},
+        server::{clock, reach::Server},
+    },
+    telemetry::Chain,
+};
+
+/// An answer, and how long it took.
+pub(crate) struct Answered {
+    pub(crate) answer: Answer,
+    pub(crate) took: Duration,
+    /// What was asked.
+    pub(crate) asked: String,
+}
+
+/// Asks for something that needs no credentials, and reads the server's clock on the way.
+pub(crate) async fn ask(
+    server: &Server<'_>,
+    path: &[&str],
+    chart: &mut Chart,
+    patience: Patience,
+) -> Option<Answered> {
+    let url = address::on(&server.url, path, &[]);
+    let asked = format!("GET {}", url.path());
+    let request = Request::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
+    let unreachable = chart.subject.unreachable();
+    let trouble = |came, remedy| {
+        Finding::tried(
+            unreachable,
+            server.source.key(),
+            format!("`{asked}` of `{}`", server.authority()),
+            came,
+            remedy,
+        )
+    };
+    let client = match HttpClient::new(&server.belief.trust, patience.limits()) {
+        Ok(client) => client,
+        Err(error) => {
+            let trouble = trouble(Chain(&error).to_string(), server.source.remedy());
+            chart.wrong(Probe::Answer, None, trouble);
+            return None;
+        }
+    };
+    let (began, clock) = (tokio::time::Instant::now(), Timestamp::now());
+    let outcome = client.send(&patience.call(), &request).await;
+    let took = began.elapsed();
+    match outcome {
+        Ok(answer) => {
+            if let Some(date) = answer.header(&DATE) {
+                chart.ahead = clock::ahead(date, clock, took);
+            }
+            Some(Answered {
+                answer,
+                took,
+                asked,
+            })
+        }
+        Err(error) => {
+            let (came, remedy) = silence(&error, server);
+            chart.wrong(Probe::Answer, took, trouble(came, remedy));
+            None
+        }
+    }
+}
+
+/// Why there is no answer, and what to do.
+pub(crate) fn silence(error: &TransportError, server: &Server<'_>) -> (String, String) {
+    let remedy = match error {
+        TransportError::TooSlow { .. } | TransportError::OutOfTime { .. } => {
+            "it takes connections and does not answer: look at its load and its log".to_owned()
+        }
+        TransportError::Handshake { .. } | TransportError::NotConnected { .. } => {
+            format!("see that it runs, or {}", server.source.remedy())
+        }
+        TransportError::Broken { .. } | TransportError::TooLong { .. } => format!(
+            "look at its log, and whether it is what it should be; else {}",
+            server.source.remedy()
+        ),
+    };
+    (Chain(error).to_string(), remedy)
+}
+
+impl Answered {
+    /// Notes that no such server gives this answer: somebody else is there, or it is not well.
+    pub(crate) fn refute(self, what: &str, server: &Server<'_>, chart: &mut Chart) {
+        let status = self.answer.status();
+        let is_ill = status.is_server_error();
+        let came = if status == StatusCode::OK {
+            format!("an answer that no {what} gives")
+        } else {
+            format!("status {status}")
+        };
+        let remedy = if is_ill {
+            format!("look at the log of the {}", chart.subject)
+        } else {
+            format!(
+                "see whether a {what} is there, or {}",
+                server.source.remedy()
+            )
+        };
+        let trouble = Finding::tried(
+            chart.subject.unreachable(),
+            server.source.key(),
+            format!("`{}` of `{}`", self.asked, server.authority()),
+            came,
+            remedy,
+        );
+        chart.wrong(Probe::Answer, self.took, trouble);
+    }
+}

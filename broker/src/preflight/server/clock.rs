@@ -1,0 +1,143 @@
+//! Clocks: whether those of the neighbours are ours. Certificates and tokens are good by the clock of who looks at them.
+
+use std::time::Duration;
+
+use jiff::{Timestamp, fmt::rfc2822};
+use odb_api_types::code::Code;
+
+use crate::{
+    finding::Finding,
+    preflight::doctor::{
+        chart::Chart,
+        subject::{Probe, Subject},
+    },
+};
+
+/// From so many seconds on clocks differ. Answers tell whole seconds, and take their time.
+const TOLERATED: i64 = 30;
+/// Neighbours that are so close to each other agree, in seconds.
+const AGREEING: i64 = 5;
+
+/// How far the clock of an answer's `Date` is ahead of ours, in seconds. `asked_at` is when it was asked, by our clock.
+pub(crate) fn ahead(date: &str, asked_at: Timestamp, took: Duration) -> Option<i64> {
+    let theirs = rfc2822::parse(date).ok()?.timestamp();
+    let half = i64::try_from(took.as_millis() / 2).ok()?;
+    let ours = asked_at.as_millisecond() + half;
+    // They have cut half a second off, in the mean; another half is for rounding.
+    let ahead = theirs.as_millisecond() - ours + 1000;
+    Some(ahead.div_euclid(1000))
+}
+
+/// Compares all clocks. When most neighbours agree with each other and not with us, ours is the wrong one.
+pub(crate) fn compare(charts: &mut Vec<Chart>) {
+    let mut known: Vec<i64> = charts.iter().filter_map(|chart| chart.ahead).collect();
+    known.sort_unstable();
+    let Some(middle) = known.get(known.len() / 2).copied() else {
+        return;
+    };
+    let agreeing = known
+        .iter()
+        .filter(|ahead| (**ahead - middle).abs() <= AGREEING);
+    let is_ours = middle.abs() > TOLERATED && known.len() > 1 && agreeing.count() * 2 > known.len();
+    let right = if is_ours { middle } else { 0 };
+    for chart in charts.iter_mut() {
+        let Some(ahead) = chart.ahead else { continue };
+        if (ahead - right).abs() <= TOLERATED {
+            let text = if is_ours {
+                format!("{}, as others", told(ahead))
+            } else {
+                told(ahead)
+            };
+            chart.fine(Probe::Clock, None, text);
+        } else {
+            let subject = chart.subject;
+            let trouble = Finding::tried(
+                Code::Clocks,
+                None,
+                "to compare the time of its answer with ours",
+                told(ahead),
+                format!(
+                    "set the clock of the {subject} (`chronyc tracking` there): tokens and certificates are good by the clock of \
+                     who looks at them"
+                ),
+            );
+            chart.odd(Probe::Clock, None, trouble);
+        }
+    }
+    if is_ours {
+        let mut own = Chart::of(Subject::Machine);
+        let trouble = Finding::tried(
+            Code::Clocks,
+            None,
+            "to compare the time of the neighbours' answers with ours",
+            format!("most of them agree, and are {}", told(middle)),
+            "set the clock of this machine (`chronyc tracking`): certificates are looked at by it",
+        );
+        own.odd(Probe::Clock, None, trouble);
+        charts.push(own);
+    }
+}
+
+fn told(ahead: i64) -> String {
+    match ahead {
+        -1..=1 => "agrees with ours".to_owned(),
+        ahead if ahead > 0 => format!("{ahead} s ahead of ours"),
+        behind => format!("{} s behind ours", -behind),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn charts(ahead: &[i64]) -> Vec<Chart> {
+        let chart = |ahead: &i64| {
+            let mut chart = Chart::of(Subject::Director);
+            chart.ahead = Some(*ahead);
+            chart
+        };
+        ahead.iter().map(chart).collect()
+    }
+
+    /// Who is blamed: neighbours by their position, this machine by its name.
+    fn blamed(ahead: &[i64]) -> Vec<String> {
+        let mut charts = charts(ahead);
+        compare(&mut charts);
+        charts
+            .iter()
+            .enumerate()
+            .filter(|(_, chart)| chart.findings().next().is_some())
+            .map(|(position, chart)| match chart.subject {
+                Subject::Machine => "ours".to_owned(),
+                _ => position.to_string(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_clock_that_differs_from_the_others_is_the_wrong_one() {
+        for (ahead, expected) in [
+            (&[][..], &[][..]),
+            (&[0, 1, -1], &[]),
+            (&[29, 0], &[]),
+            (&[0, 400, 1], &["1"]),
+            (&[0, -400], &["1"]),
+            (&[400], &["0"]),
+            (&[400, 401, 399], &["ours"]),
+            (&[400, 401, 0], &["2", "ours"]),
+            (&[400, -400, 0], &["0", "1"]),
+        ] {
+            assert_eq!(blamed(ahead), expected, "{ahead:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_an_answer_is_that_of_its_middle() {
+        let asked_at = "2026-11-22T10:00:00Z".parse().unwrap();
+        let ahead = |date: &str, took| ahead(date, asked_at, Duration::from_secs(took));
+        assert_eq!(ahead("Sun, 22 Nov 2026 10:00:00 GMT", 0), Some(1));
+        assert_eq!(ahead("Sun, 22 Nov 2026 10:00:04 GMT", 10), Some(0));
+        assert_eq!(ahead("Sun, 22 Nov 2026 09:00:00 GMT", 0), Some(-3599));
+        assert_eq!(ahead("yesterday", 0), None);
+    }
+}

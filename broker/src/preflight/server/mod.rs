@@ -1,0 +1,6 @@
+//! What holds for every server: name, connection, answer and clock.
+
+pub(crate) mod answer;
+pub(crate) mod clock;
+pub(crate) mod configured;
+pub(crate) mod reach;

@@ -1,0 +1,249 @@
+//! Puts the parts together and checks that they can work: every neighbour is asked before the first request is taken,
+//! and all that is wrong is reported at once.
+//!
+//! | file | does |
+//! | --- | --- |
+//! | `usage` | begins to tell collectors of telemetry what is there |
+//! | `resume` | picks up what an earlier process left in progress |
+//!
+//! The configuration has been checked before, the adapter's executable included.
+
+mod resume;
+mod usage;
+
+use std::{ffi::OsString, sync::Arc};
+
+use odb_clients::{
+    credhub::CredHub, director::Director, service_instances_api::ServiceInstancesApi,
+};
+
+use crate::{
+    adapter::ServiceAdapter,
+    api::OwnTls,
+    bosh::{Instances, KeptBindings, Surroundings, Targets},
+    config::{AdapterForm, Config},
+    finding::Finding,
+    offering::Schemas,
+    operations::{BindingSettings, Lifecycle, Operations, SecureBindings},
+    preflight::{
+        adapter::{digest, schemas},
+        certificates::own as certificate,
+        cloud_controller::connection as cloud_controller,
+        credhub::{of_applications, of_director},
+        director::{config_rights, connection as director},
+        instances::source as instance_source,
+        uaa::instance_clients,
+    },
+    telemetry::metrics::metrics,
+};
+
+pub use resume::resume;
+
+/// What a running broker consists of.
+#[derive(Debug)]
+pub struct Parts {
+    /// What can be done.
+    pub operations: Operations,
+    /// What it is done with.
+    pub instances: Instances,
+    /// Certificate and key; plain HTTP without.
+    pub tls: Option<OwnTls>,
+}
+
+/// What a check gives, or everything that it found wrong.
+pub(crate) type Checked<T> = Result<T, Vec<Finding>>;
+
+/// What the checks of all neighbours give.
+struct Neighbours {
+    director: Director,
+    credhub: Option<CredHub>,
+    foundation: Option<cloud_controller::Foundation>,
+    secure_bindings: Option<SecureBindings>,
+    schemas: Schemas,
+    tls: Option<OwnTls>,
+    api: Option<ServiceInstancesApi>,
+}
+
+/// Checks all neighbours as a start does, and tells everything that is wrong. The service instances API is asked, too, for which
+/// a start does not wait.
+pub(crate) async fn examine(
+    config: &Config,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<Finding> {
+    let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
+    let mut findings = Vec::new();
+    let (checked, listed) = tokio::join!(
+        check_neighbours(config, &adapter, &mut findings),
+        instance_source::list(config),
+    );
+    findings.extend(checked.err().unwrap_or_default());
+    findings.extend(listed.err());
+    findings
+}
+
+/// Asks the adapter for its schemas as a start does, and tells everything that is wrong.
+pub(crate) async fn examine_adapter(
+    config: &Config,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<Finding> {
+    let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
+    schemas_of(config, &adapter).await.err().unwrap_or_default()
+}
+
+async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Checked<Schemas> {
+    let limit = config.broker.timings.start_up;
+    schemas::check(&config.adapter, &config.offering, limit, adapter).await
+}
+
+async fn check_neighbours(
+    config: &Config,
+    adapter: &ServiceAdapter,
+    warnings: &mut Vec<Finding>,
+) -> Checked<Neighbours> {
+    let (director, credhub, cloud_controller, secure_bindings, schemas) = tokio::join!(
+        director::check(config),
+        of_director::check(config),
+        cloud_controller::check(config),
+        of_applications::check(config),
+        schemas_of(config, adapter)
+    );
+
+    // Every check has run; each may have found several faults.
+    let mut faults = Vec::new();
+    let director = passed(director, &mut faults).map(|(director, warning)| {
+        warnings.extend(warning);
+        director
+    });
+    let credhub = passed(credhub, &mut faults);
+    let cloud_controller = passed(cloud_controller, &mut faults);
+    let secure_bindings = passed(secure_bindings, &mut faults);
+    let schemas = passed(schemas, &mut faults);
+    let tls = passed(certificate::check(&config.broker), &mut faults);
+    let api = passed(instance_source::service_instances_api(config), &mut faults);
+    let (
+        Some(director),
+        Some(credhub),
+        Some(cloud_controller),
+        Some(secure_bindings),
+        Some(schemas),
+        Some(tls),
+        Some(api),
+    ) = (
+        director,
+        credhub,
+        cloud_controller,
+        secure_bindings,
+        schemas,
+        tls,
+        api,
+    )
+    else {
+        return Err(faults);
+    };
+    of_director::compare(config, &director).await;
+    Ok(Neighbours {
+        director,
+        credhub,
+        foundation: cloud_controller,
+        secure_bindings,
+        schemas,
+        tls,
+        api,
+    })
+}
+
+/// Checks all neighbours and puts the parts together.
+pub async fn start(
+    config: &Config,
+    environment: Vec<(OsString, OsString)>,
+    lifecycle: &Lifecycle,
+) -> Checked<Parts> {
+    let adapter = ServiceAdapter::new(
+        &config.adapter,
+        &config.broker.timings,
+        environment.into_iter(),
+    );
+    let mut warnings = Vec::new();
+    // The executable is read while the neighbours take their time.
+    let (checked, executable) = tokio::join!(
+        check_neighbours(config, &adapter, &mut warnings),
+        digest::digest(&config.adapter)
+    );
+    let Neighbours {
+        director,
+        credhub,
+        foundation,
+        secure_bindings,
+        schemas,
+        tls,
+        api,
+    } = {
+        for warning in warnings {
+            tracing::warn!(code = %warning.code, %warning, "a start-up check warns");
+        }
+        checked?
+    };
+    for plan in &config.offering.plans {
+        metrics().operations.expect(&plan.name);
+    }
+    if let Some(tls) = &tls {
+        certificate::watch(tls, lifecycle);
+    }
+    let (cloud_controller, clients) = foundation.unzip();
+    let clients = instance_clients::of(config, clients.flatten());
+    let sources = instance_source::of(config, cloud_controller, api);
+    if config.adapter.form == AdapterForm::Arguments {
+        tracing::warn!(
+            "`broker.use_stdin` is off: everybody on the machine can read manifests and parameters in the list of processes, \
+             and the adapter can return no secrets, configs or labels; use an adapter that reads its stdin"
+        );
+    }
+    let configs = config_rights::of(&director, &config.broker).await;
+    let bindings = secure_bindings
+        .clone()
+        .map(|secure| Arc::new(secure) as Arc<dyn KeptBindings>);
+    let instances = Instances::new(
+        config,
+        Surroundings {
+            director,
+            configs,
+            credhub,
+            bindings,
+            clients,
+            adapter,
+            targets: Targets::new(&config.offering, &config.software, &executable),
+        },
+        lifecycle.runtime().clone(),
+        lifecycle.stopping(),
+    );
+    usage::report(config, sources.lists.as_ref(), &instances, lifecycle);
+    let operations = Operations::new(
+        instances.clone(),
+        config.offering.clone(),
+        schemas,
+        sources,
+        BindingSettings {
+            secure: secure_bindings,
+            backup_agents: config.broker.backup_agent_bindings,
+            concurrent_per_instance: config.adapter.concurrent_bindings,
+        },
+        lifecycle.clone(),
+        config.broker.timings,
+    );
+    Ok(Parts {
+        operations,
+        instances,
+        tls,
+    })
+}
+
+/// What a check gives; what it found wrong goes to the others'.
+fn passed<T>(checked: Checked<T>, faults: &mut Vec<Finding>) -> Option<T> {
+    match checked {
+        Ok(good) => Some(good),
+        Err(found) => {
+            faults.extend(found);
+            None
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Picks up what an earlier process left in progress.
+
+use odb_api_types::code::Code;
+use odb_clients::{FailureKind, ServiceError, http::Call};
+
+use crate::{
+    bosh::Instances,
+    config::{Config, Timings},
+    operations::Lifecycle,
+    preflight::{instances::source as instance_source, start::Parts},
+    telemetry::Chain,
+};
+
+/// Picks up what an earlier process left in progress and learns what orders are held against, in the background: the broker
+/// serves meanwhile. What a request asks about before that is read for the request. As long as nothing can be looked up, it
+/// looks again.
+pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
+    let timings = config.broker.timings;
+    let is_counted = instance_source::is_counted_at_start(config);
+    let (instances, operations) = (parts.instances.clone(), parts.operations.clone());
+    let stopping = lifecycle.stopping();
+    lifecycle.runtime().spawn(async move {
+        let work = async {
+            while !try_to_resume(&instances, &timings).await {
+                tokio::time::sleep(timings.longest_retry).await;
+            }
+            // One after the other: each reads a marker of every instance.
+            if is_counted {
+                instance_source::prepare(&operations, timings.start_up).await;
+            }
+            tracing::info!("caught up with what earlier processes left");
+        };
+        stopping.run_until_cancelled(work).await;
+    });
+}
+
+async fn try_to_resume(instances: &Instances, timings: &Timings) -> bool {
+    match instances.resume(&Call::within(timings.start_up)).await {
+        Ok(0) => true,
+        Ok(count) => {
+            tracing::info!(count, "going on with operations of an earlier process");
+            true
+        }
+        Err(
+            error @ ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            },
+        ) => {
+            tracing::warn!(
+                code = %Code::Resume,
+                error = %Chain(&error),
+                "operations of an earlier process cannot be looked up; they go on when they are asked about"
+            );
+            true
+        }
+        Err(error) => {
+            tracing::error!(
+                code = %Code::Resume,
+                error = %Chain(&error),
+                "operations of an earlier process could not be looked up, trying again"
+            );
+            false
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Begins to tell collectors of telemetry how many instances there are.
+
+use crate::{
+    bosh::Instances,
+    config::{Config, UsageReporting},
+    operations::{InstanceSource, Lifecycle, UsageReports},
+};
+
+/// Reports in the background from now on, where `broker.enable_telemetry` asks for it.
+pub(crate) fn report(
+    config: &Config,
+    source: Option<&InstanceSource>,
+    instances: &Instances,
+    lifecycle: &Lifecycle,
+) {
+    if config.broker.usage_reports == UsageReporting::Off {
+        return;
+    }
+    let Some(source) = source else {
+        tracing::warn!(
+            "`broker.enable_telemetry` is set and nobody can list the service instances, so that there is nothing to tell; \
+             give `cf` or `service_instances_api`"
+        );
+        return;
+    };
+    let limit = config.broker.timings.start_up;
+    let reports = UsageReports::new(source.clone(), config.offering.clone(), limit);
+    let (ends, stopping) = (instances.ends(), lifecycle.stopping());
+    lifecycle.runtime().spawn(async move {
+        stopping.run_until_cancelled(reports.run(ends)).await;
+    });
+}

@@ -1,0 +1,207 @@
+//! A UAA: that it answers, and gives a token for what we have.
+
+use jiff::Timestamp;
+use odb_clients::{
+    FailureKind, ServiceError,
+    http::{StatusCode, TransportError},
+    uaa::{Claims, Token, TokenSource},
+};
+use serde::Deserialize;
+
+use crate::{
+    finding::Finding,
+    preflight::{
+        doctor::{
+            chart::Chart,
+            patience::Patience,
+            subject::{Probe, Subject},
+        },
+        server::{
+            answer::{ask, silence},
+            reach::Server,
+        },
+    },
+    telemetry::Chain,
+};
+
+#[derive(Deserialize)]
+struct Information {
+    app: App,
+}
+
+#[derive(Deserialize)]
+struct App {
+    version: String,
+}
+
+/// It can be asked for tokens.
+pub(crate) struct Ready;
+
+/// As whom a token is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Applicant<'a> {
+    pub(crate) kind: ApplicantKind,
+    /// The client's id, or the user's name.
+    pub(crate) name: &'a str,
+    /// Where the credentials stand.
+    pub(crate) key: &'static str,
+}
+
+/// Who asks for a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ApplicantKind {
+    Client,
+    User,
+}
+
+/// A token, and what it says of itself.
+pub(crate) struct Granted {
+    pub(crate) token: Token,
+    pub(crate) claims: Option<Claims>,
+}
+
+/// Looks at a UAA without credentials.
+pub(crate) async fn look(
+    server: &Server<'_>,
+    chart: &mut Chart,
+    patience: Patience,
+) -> Option<Ready> {
+    server.reach(chart, patience).await?;
+    let answered = ask(server, &["info"], chart, patience).await?;
+    match answered.answer.json::<Information>() {
+        Ok(Information { app }) if answered.answer.status() == StatusCode::OK => {
+            let text = format!("UAA {}", app.version);
+            chart.fine(Probe::Answer, answered.took, text);
+            Some(Ready)
+        }
+        Ok(_) | Err(_) => {
+            answered.refute("UAA", server, chart);
+            None
+        }
+    }
+}
+
+/// Asks for a token. `chart` is whose client it is.
+pub(crate) async fn token(
+    tokens: &TokenSource,
+    applicant: Applicant<'_>,
+    uaa: &Server<'_>,
+    chart: &mut Chart,
+    patience: Patience,
+) -> Option<Granted> {
+    let (began, clock) = (tokio::time::Instant::now(), Timestamp::now());
+    let outcome = tokens.token(&patience.call()).await;
+    let took = began.elapsed();
+    match outcome {
+        Ok(token) => {
+            let claims = token.claims();
+            let life = claims.as_ref().map_or_else(String::new, |claims| {
+                let life = claims.expires_at.saturating_sub(claims.issued_at);
+                format!(" for {} min", life / 60)
+            });
+            let text = format!("{} has a token{life}", applicant.told());
+            chart.fine(Probe::Credentials, took, text);
+            if chart.ahead.is_none() {
+                chart.ahead = claims
+                    .as_ref()
+                    .map(|claims| claims.issued_at - clock.as_second());
+            }
+            Some(Granted { token, claims })
+        }
+        Err(error) => {
+            let trouble = refused(&error, applicant, uaa, chart.subject);
+            chart.wrong(Probe::Credentials, took, trouble);
+            None
+        }
+    }
+}
+
+fn refused(
+    error: &ServiceError,
+    applicant: Applicant<'_>,
+    uaa: &Server<'_>,
+    subject: Subject,
+) -> Finding {
+    let key = applicant.key;
+    let (code, remedy) = match &error.kind {
+        FailureKind::Refused { name, .. } if name == "unauthorized_client" => (
+            subject.strangers(),
+            match applicant.kind {
+                ApplicantKind::Client => format!(
+                    "allow the client `{}` the grant `client_credentials` there",
+                    applicant.name
+                ),
+                ApplicantKind::User => {
+                    "allow the client `cf` the grant `password` there".to_owned()
+                }
+            },
+        ),
+        FailureKind::Refused { status, .. } if !status.is_server_error() => {
+            (subject.strangers(), applicant.stranger(uaa))
+        }
+        FailureKind::UnsendableCredentials => (
+            subject.strangers(),
+            format!("correct `{key}`: it has characters that no header can carry"),
+        ),
+        FailureKind::NoAnswer { source, .. } => (subject.unreachable(), silence(source, uaa).1),
+        FailureKind::OutOfTime { .. } => {
+            let source = TransportError::OutOfTime { sent: true };
+            (subject.unreachable(), silence(&source, uaa).1)
+        }
+        _ => (
+            subject.unreachable(),
+            format!("look at the log of the UAA at `{}`", uaa.authority()),
+        ),
+    };
+    Finding::tried(
+        code,
+        Some(key),
+        format!(
+            "a token for {} from the UAA at `{}`",
+            applicant.told(),
+            uaa.authority()
+        ),
+        Chain(error).to_string(),
+        remedy,
+    )
+}
+
+impl Applicant<'_> {
+    pub(crate) fn told(self) -> String {
+        match self.kind {
+            ApplicantKind::Client => format!("client `{}`", self.name),
+            ApplicantKind::User => format!("user `{}`", self.name),
+        }
+    }
+
+    /// UAA does not tell whether the name is wrong or the secret.
+    fn stranger(self, uaa: &Server<'_>) -> String {
+        let (name, key, at) = (self.name, self.key, uaa.authority());
+        match self.kind {
+            ApplicantKind::Client => format!(
+                "see whether the UAA at `{at}` has the client `{name}` (`uaac client get {name}`): make it, or \
+                 correct `{key}`; UAA does not tell which of the two is wrong"
+            ),
+            ApplicantKind::User => format!(
+                "see whether the UAA at `{at}` has the user `{name}` (`uaac user get {name}`), and correct `{key}`; UAA does not \
+                 tell whether the name or the password is wrong, and locks users out who fail too often"
+            ),
+        }
+    }
+}
+
+/// UAA has answered, and does not want to give a token to us. Whoever says no in another way than OAuth has it
+/// (RFC 6749, section 5.2) is no UAA, or none that is well.
+pub(crate) fn is_refusal(error: &ServiceError) -> bool {
+    match &error.kind {
+        FailureKind::Refused { status, name, .. } => {
+            let says_no = matches!(
+                *status,
+                StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
+            );
+            says_no && !name.is_empty()
+        }
+        FailureKind::UnsendableCredentials => true,
+        _ => false,
+    }
+}

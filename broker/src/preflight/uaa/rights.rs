@@ -1,0 +1,232 @@
+//! Which rights each feature needs: the one list that `doctor` goes by (`docs/operators/permissions.md`,
+//! `spec/contracts/platform-apis.md` §1.6).
+
+use std::collections::BTreeSet;
+
+use odb_clients::credhub::PermittedOperation;
+
+/// What lets a client into a CredHub; both are needed.
+pub(crate) const CREDHUB_SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
+
+/// What the broker does in its folder of the Director's CredHub.
+pub(crate) const WITH_SECRETS: [PermittedOperation; 3] = [
+    PermittedOperation::Read,
+    PermittedOperation::Write,
+    PermittedOperation::Delete,
+];
+
+/// What the broker does in its folder of the runtime CredHub: it also lets applications read.
+pub(crate) const WITH_CREDENTIALS: [PermittedOperation; 5] = [
+    PermittedOperation::Read,
+    PermittedOperation::Write,
+    PermittedOperation::Delete,
+    PermittedOperation::ReadAcl,
+    PermittedOperation::WriteAcl,
+];
+
+/// What the scopes of a token let do at a Director.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DirectorRights {
+    /// Everything, by this scope.
+    Everything(String),
+    /// Everything with what belongs to these teams.
+    Teams(Vec<String>),
+    /// To look.
+    Reading,
+    /// Nothing.
+    Nothing,
+}
+
+impl DirectorRights {
+    /// Of these scopes at the Director of this UUID.
+    pub(crate) fn of(scopes: &[String], uuid: &str) -> Self {
+        let everything = ["bosh.admin".to_owned(), format!("bosh.{uuid}.admin")];
+        if let Some(scope) = scopes.iter().find(|scope| everything.contains(scope)) {
+            return Self::Everything(scope.clone());
+        }
+        let of_team = |right: &str| -> Vec<String> {
+            let suffix = format!(".{right}");
+            scopes
+                .iter()
+                .filter_map(|scope| scope.strip_prefix("bosh.teams.")?.strip_suffix(&suffix))
+                .map(str::to_owned)
+                .collect()
+        };
+        let teams = of_team("admin");
+        if !teams.is_empty() {
+            return Self::Teams(teams);
+        }
+        let reading = ["bosh.read".to_owned(), format!("bosh.{uuid}.read")];
+        if scopes.iter().any(|scope| reading.contains(scope)) || !of_team("read").is_empty() {
+            Self::Reading
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// Whether scopes are an administrator's at some Director, of everything or of a team. Which Director it is, is left open.
+pub(crate) fn is_admin_at_a_director(scopes: &[String]) -> bool {
+    let whose = |scope: &String| {
+        scope
+            .strip_prefix("bosh")?
+            .strip_suffix(".admin")
+            .map(str::to_owned)
+    };
+    let mut found = scopes.iter().filter_map(whose);
+    found.any(|whose| whose.is_empty() || whose.starts_with('.'))
+}
+
+/// What a Cloud Controller lets the bearer of a token do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CloudControllerRights {
+    /// Everything.
+    Everything,
+    /// To look at everything.
+    LooksAtAll,
+    /// To look at the spaces in which the bearer has a role.
+    LooksAtParts,
+    /// Nothing.
+    Nothing,
+}
+
+impl CloudControllerRights {
+    pub(crate) fn of(scopes: &[String]) -> Self {
+        let has = |wanted: &str| scopes.iter().any(|scope| scope == wanted);
+        if has("cloud_controller.admin") {
+            Self::Everything
+        } else if has("cloud_controller.admin_read_only") || has("cloud_controller.global_auditor")
+        {
+            Self::LooksAtAll
+        } else if has("cloud_controller.read") {
+            Self::LooksAtParts
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// What is needed and not there, in words such as `credhub.read`.
+pub(crate) fn missing<'a>(needed: &[&'a str], scopes: &[String]) -> Vec<&'a str> {
+    let lacks = |wanted: &&&str| scopes.iter().all(|scope| scope != **wanted);
+    needed.iter().filter(lacks).copied().collect()
+}
+
+/// What to permit: what is needed, and to see that it is permitted. What is permitted already stays, for a permission that is
+/// set anew replaces the former one.
+pub(crate) fn to_permit(
+    needed: &[PermittedOperation],
+    permitted: &BTreeSet<PermittedOperation>,
+) -> Vec<String> {
+    let mut wanted = permitted.clone();
+    wanted.extend(needed);
+    wanted.insert(PermittedOperation::ReadAcl);
+    wanted.iter().map(ToString::to_string).collect()
+}
+
+/// The same of operations.
+pub(crate) fn not_permitted(
+    needed: &[PermittedOperation],
+    permitted: &BTreeSet<PermittedOperation>,
+) -> Vec<String> {
+    let lacking = needed.iter().filter(|needed| !permitted.contains(needed));
+    lacking.map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scopes(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn an_admin_at_a_director_is_one_of_everything_or_of_a_part() {
+        for (text, is_admin) in [
+            ("bosh.admin", true),
+            ("uaa.none bosh.u-1.admin", true),
+            ("bosh.teams.a.admin", true),
+            ("bosh.teams.a.read bosh.read", false),
+            ("boshy.admin cloud_controller.admin", false),
+            ("", false),
+        ] {
+            assert_eq!(is_admin_at_a_director(&scopes(text)), is_admin, "{text}");
+        }
+    }
+
+    #[test]
+    fn at_a_director_only_admins_of_all_or_of_a_team_may_deploy() {
+        let teams = |teams: &[&str]| {
+            DirectorRights::Teams(teams.iter().map(|team| (*team).to_owned()).collect())
+        };
+        for (text, rights) in [
+            (
+                "bosh.admin",
+                DirectorRights::Everything("bosh.admin".to_owned()),
+            ),
+            (
+                "bosh.u-1.admin",
+                DirectorRights::Everything("bosh.u-1.admin".to_owned()),
+            ),
+            ("bosh.u-2.admin", DirectorRights::Nothing),
+            ("bosh.teams.a.admin bosh.teams.b.admin", teams(&["a", "b"])),
+            ("bosh.teams.a.read bosh.teams.b.admin", teams(&["b"])),
+            ("bosh.teams.a.read", DirectorRights::Reading),
+            ("bosh.read", DirectorRights::Reading),
+            ("bosh.u-1.read uaa.none", DirectorRights::Reading),
+            ("cloud_controller.admin", DirectorRights::Nothing),
+            ("", DirectorRights::Nothing),
+        ] {
+            assert_eq!(DirectorRights::of(&scopes(text), "u-1"), rights, "{text}");
+        }
+    }
+
+    #[test]
+    fn at_a_cloud_controller_reading_alone_shows_parts() {
+        for (text, rights) in [
+            (
+                "cloud_controller.admin cloud_controller.read",
+                CloudControllerRights::Everything,
+            ),
+            (
+                "cloud_controller.global_auditor",
+                CloudControllerRights::LooksAtAll,
+            ),
+            (
+                "cloud_controller.admin_read_only",
+                CloudControllerRights::LooksAtAll,
+            ),
+            (
+                "cloud_controller.read cloud_controller.write",
+                CloudControllerRights::LooksAtParts,
+            ),
+            ("cloud_controller.write", CloudControllerRights::Nothing),
+            ("clients.admin", CloudControllerRights::Nothing),
+        ] {
+            assert_eq!(CloudControllerRights::of(&scopes(text)), rights, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_told_one_by_one() {
+        assert_eq!(
+            missing(&CREDHUB_SCOPES, &scopes("credhub.read")),
+            ["credhub.write"]
+        );
+        assert!(missing(&CREDHUB_SCOPES, &scopes("credhub.read credhub.write")).is_empty());
+        let permitted = [PermittedOperation::Read, PermittedOperation::Delete].into();
+        assert_eq!(not_permitted(&WITH_SECRETS, &permitted), ["write"]);
+    }
+
+    #[test]
+    fn what_is_permitted_already_stays_and_nothing_is_permitted_that_nobody_needs() {
+        let all = ["read", "write", "delete", "read_acl"];
+        assert_eq!(to_permit(&WITH_SECRETS, &BTreeSet::new()), all);
+        let permitted = [PermittedOperation::Read, PermittedOperation::WriteAcl].into();
+        assert_eq!(
+            to_permit(&WITH_SECRETS, &permitted),
+            ["read", "write", "delete", "read_acl", "write_acl"]
+        );
+    }
+}
