@@ -1,6 +1,6 @@
 //! What a probe has found.
 
-use std::{error::Error, fmt};
+use std::{borrow::Cow, error::Error, fmt};
 
 use odb_api_types::code::Code;
 
@@ -23,7 +23,7 @@ pub struct Finding {
     /// The code under which the log and the guide have it.
     pub code: Code,
     /// The key of the configuration to look at first, if it is one of ours.
-    pub key: Option<&'static str>,
+    pub key: Option<Cow<'static, str>>,
     /// What was tried; empty for what a start finds.
     pub tried: String,
     /// What came of it.
@@ -40,11 +40,14 @@ impl Finding {
     /// What keeps a broker from starting.
     pub(crate) fn fault(
         code: Code,
-        key: &'static str,
+        key: impl Into<Cow<'static, str>>,
         found: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        Self::tried(code, Some(key), "", found, remedy)
+        Self {
+            key: Some(key.into()),
+            ..Self::tried(code, None, "", found, remedy)
+        }
     }
 
     /// The result of something that was tried.
@@ -58,12 +61,21 @@ impl Finding {
         Self {
             severity: Severity::Fault,
             code,
-            key,
+            key: key.map(Cow::Borrowed),
             tried: tried.into(),
             found: found.into(),
             cause: String::new(),
             remedy: remedy.into(),
             is_in_file: false,
+        }
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub(crate) fn warning(self) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..self
         }
     }
 
@@ -94,3 +106,10 @@ impl fmt::Display for Finding {
 }
 
 impl Error for Finding {}
+
+/// So that `?` ends a check with one finding.
+impl From<Finding> for Vec<Finding> {
+    fn from(finding: Finding) -> Self {
+        vec![finding]
+    }
+}

@@ -23,7 +23,7 @@ use on_demand_broker::{
     operations::Lifecycle,
     preflight::{
         check::{self, Findings},
-        doctor::{self, Diagnosis, Patience},
+        doctor::{self, Diagnosis, Timeouts},
         start::{self, Parts},
     },
     private_memory::keep_memory_private,
@@ -160,12 +160,12 @@ fn examine_and_report(request: &Doctor) -> ExitCode {
 
 async fn examine(request: &Doctor, source: &str) -> Option<Diagnosis> {
     let mut signals = Signals::listen().ok()?;
-    let patience = Patience::of(Duration::from_secs(request.timeout));
+    let timeouts = Timeouts::of(Duration::from_secs(request.timeout));
     let examination = doctor::examine(
         named(&request.config),
         source,
         std::env::vars_os(),
-        patience,
+        timeouts,
         jiff::Timestamp::now(),
     );
     tokio::select! {

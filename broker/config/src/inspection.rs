@@ -58,6 +58,24 @@ pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
 }
 
 impl Inspection {
+    /// There was nothing to look at.
+    pub fn unreadable(file: &Path, message: impl Into<Message>) -> Self {
+        Self {
+            sections: Sections::default(),
+            tls: None,
+            faults: vec![Problem::of_file(file, message)],
+            remarks: Vec::new(),
+            certificates: Vec::new(),
+            file: file.to_owned(),
+            document: None,
+        }
+    }
+
+    /// What the file is called.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Looks at the text of a configuration. `file` is what problems call it.
     pub fn of(file: &Path, source: &str, paths: Paths) -> Self {
         let problems = Problems::of(file);

@@ -18,8 +18,8 @@ use crate::{
         adapter::schemas,
         doctor::{
             chart::Chart,
+            context::{Context, FAULTY, timed},
             subject::{Probe, Subject},
-            whole::Whole,
         },
     },
 };
@@ -34,64 +34,53 @@ const MACHINE: std::ops::Range<usize> = 18..20;
 /// Looks at the executable, and asks it for schemas where they are switched on. Nothing else can be asked of it that does not
 /// belong to an order.
 pub(crate) async fn look(
-    whole: &Whole<'_>,
-    adapter: &Adapter,
+    context: &Context<'_>,
     environment: impl Iterator<Item = (OsString, OsString)>,
-) -> Vec<Chart> {
-    let mut chart = Chart::of(Subject::Adapter);
+) -> Chart {
+    let Some(adapter) = context.sections.adapter.right() else {
+        return context.left_out(Subject::Adapter, FAULTY);
+    };
+    let mut chart = context.chart(Subject::Adapter);
     let path = adapter.path.display();
-    match unusable(&adapter.path) {
-        None => chart.fine(Probe::Executable, None, format!("`{path}`")),
-        Some((came, remedy)) => {
-            let trouble = Finding::tried(
-                Code::AdapterStart,
-                Some(KEY),
-                format!("to look at `{path}`"),
-                came,
-                remedy,
-            );
-            chart.wrong(Probe::Executable, None, trouble);
-            return vec![chart];
-        }
+    if let Some((came, remedy)) = unusable(&adapter.path) {
+        let tried = format!("to look at `{path}`");
+        let finding = Finding::tried(Code::AdapterStart, Some(KEY), tried, came, remedy);
+        chart.found(Probe::Executable, None, finding);
+    } else {
+        chart.fine(Probe::Executable, None, format!("`{path}`"));
+        schemas(context, adapter, environment, &mut chart).await;
     }
-    schemas(whole, adapter, environment, &mut chart).await;
-    vec![chart]
+    chart
 }
 
 async fn schemas(
-    whole: &Whole<'_>,
+    context: &Context<'_>,
     adapter: &Adapter,
     environment: impl Iterator<Item = (OsString, OsString)>,
     chart: &mut Chart,
 ) {
     if adapter.plan_schemas == PlanSchemaSupport::Disabled {
-        chart.not_asked(Probe::Schemas, "`broker.enable_plan_schemas` is off");
-        return;
+        return chart.not_asked(Probe::Schemas, "`broker.enable_plan_schemas` is off");
     }
-    let (Some(offering), Some(broker)) = (whole.offering(), whole.sections.broker.right()) else {
-        chart.not_asked(Probe::Schemas, "because of the faults in the file");
-        return;
+    let (Some(offering), Some(broker)) = (context.offering(), context.sections.broker.right())
+    else {
+        return chart.not_asked(Probe::Schemas, "because of the faults in the file");
     };
     let process = ServiceAdapter::new(adapter, &broker.timings, environment);
-    let limit = whole.patience.work().deadline.remaining();
-    let began = tokio::time::Instant::now();
-    let outcome = schemas::check(adapter, offering, limit, &process).await;
-    let took = began.elapsed();
-    match outcome {
-        Ok(_) => {
-            let text = format!("of {} plans", offering.plans.len());
-            chart.fine(Probe::Schemas, took, text);
-        }
-        Err(faults) => {
-            for fault in faults {
-                let finding = Finding {
-                    tried: "`generate-plan-schemas` for each plan".to_owned(),
-                    found: fault.found_because(),
-                    ..fault
-                };
-                chart.wrong(Probe::Schemas, took, finding);
-            }
-        }
+    let limit = context.timeouts.work().deadline.remaining();
+    let asked = schemas::check(adapter, offering, limit, &process);
+    let (outcome, took) = timed(asked).await;
+    let Err(faults) = outcome else {
+        let text = format!("of {} plans", offering.plans.len());
+        return chart.fine(Probe::Schemas, took, text);
+    };
+    for fault in faults {
+        let finding = Finding {
+            tried: "`generate-plan-schemas` for each plan".to_owned(),
+            found: fault.found_because(),
+            ..fault
+        };
+        chart.found(Probe::Schemas, took, finding);
     }
 }
 

@@ -20,14 +20,6 @@ use crate::{
 const KEY: &str = "broker.enable_plan_schemas";
 const ASK_THE_KIT: &str = "`odb-adapter check` says what is wrong with an adapter";
 
-/// Why there are no schemas of a plan.
-enum Failure {
-    /// The adapter knows nothing of schemas, of whichever plan.
-    NotImplemented,
-    /// It does not answer, or what it answers is no schema.
-    OfPlan(Finding),
-}
-
 /// The schemas of all plans; none where the operator has not switched them on.
 pub(crate) async fn check(
     settings: &config::Adapter,
@@ -44,30 +36,22 @@ pub(crate) async fn check(
         let span = tracing::info_span!("plan_schemas", plan.name = %plan.name);
         of_plan(adapter, offering, plan, deadline).instrument(span)
     }));
-    let (mut schemas, mut faults) = (Vec::new(), Vec::new());
+    let (mut schemas, mut findings) = (Vec::new(), Vec::new());
     for answer in answers.await {
         match answer {
             Ok(of_plan) => schemas.push(of_plan),
-            Err(of_plan) => faults.extend(of_plan),
+            Err(of_plan) => findings.extend(of_plan),
         }
     }
-    if faults.is_empty() {
+    if findings.is_empty() {
         return Ok(Schemas::from_iter(schemas));
     }
     // What holds for the adapter need not be said of every plan.
-    let count = faults.len();
-    let mut findings: Vec<Finding> = faults
-        .into_iter()
-        .filter_map(|failure| match failure {
-            Failure::OfPlan(finding) => Some(finding),
-            Failure::NotImplemented => None,
-        })
-        .collect();
+    let not_implemented = not_implemented();
+    let count = findings.len();
+    findings.retain(|finding| *finding != not_implemented);
     if findings.len() < count {
-        findings.push(finding(
-            "`broker.enable_plan_schemas` is on but the adapter does not implement `generate-plan-schemas`".to_owned(),
-            "switch it off, or use an adapter that does",
-        ));
+        findings.push(not_implemented);
     }
     Err(findings)
 }
@@ -77,29 +61,24 @@ async fn of_plan(
     offering: &Offering,
     plan: &Plan,
     deadline: Instant,
-) -> Result<(PlanId, PlanSchemas), Vec<Failure>> {
+) -> Checked<(PlanId, PlanSchemas)> {
     let request = GeneratePlanSchemas::new(plan_for_adapter(offering, plan));
     let answer = match adapter.plan_schemas(&request, deadline).await {
         Ok(answer) => answer,
         Err(AdapterFault::Failed {
             code: ExitCode::NotImplemented,
             ..
-        }) => return Err(vec![Failure::NotImplemented]),
+        }) => return Err(not_implemented().into()),
         Err(error) => {
-            let found = format!(
-                "could not get the schemas of plan `{}` (`{KEY}`)",
-                plan.name
-            );
-            let finding = finding(found, ASK_THE_KIT).because(&error);
-            return Err(vec![Failure::OfPlan(finding)]);
+            let name = &plan.name;
+            let found = format!("could not get the schemas of plan `{name}` (`{KEY}`)");
+            return Err(finding(found, ASK_THE_KIT).because(&error).into());
         }
     };
     let broken = |error: BrokenSchema| {
-        let found = format!(
-            "the adapter's schemas of plan `{}` cannot be used (`{KEY}`)",
-            plan.name
-        );
-        Failure::OfPlan(finding(found, ASK_THE_KIT).because(&error))
+        let name = &plan.name;
+        let found = format!("the adapter's schemas of plan `{name}` cannot be used (`{KEY}`)");
+        finding(found, ASK_THE_KIT).because(&error)
     };
     match PlanSchemas::new(answer) {
         Ok(schemas) => Ok((plan.id.clone(), schemas)),
@@ -107,6 +86,11 @@ async fn of_plan(
     }
 }
 
-fn finding(found: String, remedy: &str) -> Finding {
+fn not_implemented() -> Finding {
+    let found = "`broker.enable_plan_schemas` is on but the adapter does not implement `generate-plan-schemas`";
+    finding(found, "switch it off, or use an adapter that does")
+}
+
+fn finding(found: impl Into<String>, remedy: &str) -> Finding {
     Finding::fault(Code::PlanSchemas, KEY, found, remedy)
 }

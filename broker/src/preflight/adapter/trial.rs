@@ -1,12 +1,14 @@
 //! A trial order of each plan, as far as the manifest. Nothing is deployed, and no upstream is called.
 
 use futures_util::{StreamExt, stream};
+use odb_api_types::code::Code;
 use serde_json::Map;
 
 use crate::{
     adapter::{AdapterFault, ServiceAdapter},
     bosh::{TrialFault, Tried, try_order},
-    config::{Config, Inspection, Plan, PlanSchemaSupport},
+    config::{Config, Plan, PlanSchemaSupport},
+    finding::Finding,
     offering::{ParametersOf, Schemas},
     preflight::{
         adapter::schemas,
@@ -15,12 +17,7 @@ use crate::{
 };
 
 /// Orders an instance of each plan without parameters, and notes why that would fail.
-pub(crate) async fn look(
-    config: &Config,
-    adapter: &ServiceAdapter,
-    inspection: &Inspection,
-    findings: &mut Findings,
-) {
+pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &mut Findings) {
     let plans = &config.offering.plans;
     let tried: Vec<Tried> = stream::iter(plans)
         .map(|plan| try_order(config, adapter, plan))
@@ -43,27 +40,28 @@ pub(crate) async fn look(
                 continue;
             }
             let finding = fault.finding();
-            let wrong = format!(
+            let found = format!(
                 "is plan `{}`, which cannot be ordered: {}",
                 plan.name,
                 in_one_clause(&finding)
             );
-            let problem = inspection.problem(&key, (wrong, finding.remedy));
-            findings.faults.push(problem.with_code(finding.code));
+            let key = Some(key.clone().into());
+            findings.add([Finding {
+                key,
+                found,
+                ..finding
+            }]);
         }
         for name in tried.ignored_groups {
-            let group = plan
-                .instance_groups
-                .iter()
-                .position(|group| group.name == name);
+            let mut groups = plan.instance_groups.iter();
+            let group = groups.position(|group| group.name == name);
             let key = format!("{key}.instance_groups[{}].name", group.unwrap_or_default());
-            let wrong = format!(
+            let found = format!(
                 "is `{name}`, and the adapter's manifest has no instance group of that name"
             );
-            let right = "give the name that the adapter knows";
-            findings
-                .remarks
-                .push(inspection.problem(&key, (wrong, right)));
+            let remedy = "give the name that the adapter knows";
+            let finding = Finding::fault(Code::ConfigurationInvalid, key, found, remedy);
+            findings.add([finding.warning()]);
         }
     }
 }

@@ -3,5 +3,21 @@
 pub(crate) mod of_file;
 pub(crate) mod of_server;
 pub(crate) mod own;
-pub(crate) mod own_diagnosis;
 pub(crate) mod trust;
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+/// From so many days before its end on a certificate is remarked on.
+const NOTICE_DAYS: i64 = 30;
+
+/// The whole days that are left, if they are few; negative when the time is over.
+fn days_left(end: Timestamp, now: Timestamp) -> Option<i64> {
+    let seconds = end.as_second() - now.as_second();
+    let days = seconds.div_euclid(24 * 60 * 60);
+    (days < NOTICE_DAYS).then_some(days)
+}
+
+/// The day, in UTC.
+fn day(time: Timestamp) -> Date {
+    time.to_zoned(TimeZone::UTC).date()
+}

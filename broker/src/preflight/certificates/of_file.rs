@@ -1,191 +1,153 @@
-//! Certificates: whether they can be used, and for how long.
+//! Certificates of a configuration: whether they can be used, and for how long.
 
 use std::{fs, io, path::Path};
 
-use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use jiff::Timestamp;
 use odb_api_types::code::Code;
 use odb_clients::http::Trust;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
+use super::{day, days_left};
+
 use crate::{
     api::{CertificateError, load_tls},
-    config::{CertificateText, Inspection, Message, TlsFiles},
-    preflight::check::Findings,
+    config::{CertificateText, Inspection, TlsFiles},
+    finding::Finding,
     telemetry::Chain,
 };
-
-/// From so many days before its end on a certificate is remarked on.
-const DAYS_AHEAD: i32 = 30;
 
 const CERTIFICATE_KEY: &str = "broker.tls.cert_file";
 const KEY_KEY: &str = "broker.tls.key_file";
 
-/// Checks every trust root of the file.
-pub(crate) fn check_roots(inspection: &Inspection, now: Timestamp, findings: &mut Findings) {
+/// What is wrong, and the remedy.
+type Wrong = (String, &'static str);
+
+/// Looks at every trust root of the file.
+pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for CertificateText { key, pem } in &inspection.certificates {
+        let finding =
+            |found, remedy| Finding::fault(Code::ConfigurationInvalid, key.clone(), found, remedy);
         if let Err(error) = Trust::only(pem) {
-            let text = (
-                format!("holds no usable certificate: {}", Chain(&error)),
+            let found = format!("holds no usable certificate: {}", Chain(&error));
+            findings.push(finding(
+                found,
                 "give one or more in PEM form, or leave it out",
-            );
-            findings.faults.push(inspection.problem(key, text));
+            ));
             continue;
         }
-        for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()).flatten() {
-            let text = match time(&certificate).map(|time| Remaining::of(time.end, now)) {
-                Some(Remaining::None { since }) => (
-                    format!("holds a certificate that expired on {since}"),
-                    "give the one that came after it",
-                ),
-                Some(Remaining::Little { until }) => (
-                    format!("holds a certificate that expires on {until}"),
-                    "renew it in time",
-                ),
-                Some(Remaining::Enough) | None => continue,
+        let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten();
+        for (_, end) in certificates.filter_map(|certificate| validity(&certificate)) {
+            let (found, remedy) = match days_left(end, now) {
+                Some(..0) => ("expired", "give the one that came after it"),
+                Some(_) => ("expires", "renew it in time"),
+                None => continue,
             };
-            findings.remarks.push(inspection.problem(key, text));
+            let found = format!("holds a certificate that {found} on {}", day(end));
+            findings.push(finding(found, remedy).warning());
         }
     }
+    findings
 }
 
-/// Checks the broker's own certificate and key: each by itself, so that neither hides the other, then together.
-pub(crate) fn check_own(inspection: &Inspection, now: Timestamp, findings: &mut Findings) {
-    let Some(files) = &inspection.tls else { return };
-    let chain = own_chain(&files.certificate);
-    let key = own_key(&files.key);
-    let mut refuse = |key, text: Message| {
-        let problem = inspection.problem(key, text).with_code(Code::Certificate);
-        findings.faults.push(problem);
+/// Looks at the broker's own certificate and key: each by itself, so that neither hides the other, then together.
+pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
+    let file = files.certificate.display();
+    let fault = |key, (found, remedy): Wrong| Finding::fault(Code::Certificate, key, found, remedy);
+    let warning = |found, remedy| {
+        Finding::fault(Code::CertificateExpiry, CERTIFICATE_KEY, found, remedy).warning()
     };
-    if let Err(text) = &key {
-        refuse(KEY_KEY, text.clone());
-    }
-    let (own, others) = match chain {
+    let key = unusable_key(&files.key);
+    let is_key_usable = key.is_none();
+    let mut findings: Vec<Finding> = key.map(|wrong| fault(KEY_KEY, wrong)).into_iter().collect();
+    let (begin, end, others) = match own_chain(&files.certificate) {
         Ok(times) => times,
-        Err(text) => return refuse(CERTIFICATE_KEY, text),
+        Err(wrong) => {
+            findings.push(fault(CERTIFICATE_KEY, wrong));
+            return findings;
+        }
     };
-    if now < own.begin {
-        let (file, day) = (files.certificate.display(), day(own.begin));
-        let text = (
-            format!("is `{file}`, whose certificate begins on {day}, which is in the future"),
+    let days = days_left(end, now);
+    if now < begin {
+        let begins = day(begin);
+        let wrong = (
+            format!("is `{file}`, whose certificate begins on {begins}, which is in the future"),
             "set the clock of this machine if it is slow, else give a certificate that is good by now",
         );
-        return refuse(CERTIFICATE_KEY, text.into());
+        findings.push(fault(CERTIFICATE_KEY, wrong));
+        return findings;
     }
-    match Remaining::of(own.end, now) {
-        Remaining::None { since } => {
-            let file = files.certificate.display();
-            let text = (
-                format!("is `{file}`, whose certificate expired on {since}"),
-                "renew it (BOSH: `tls.certificate` of the job, then deploy)",
-            );
-            refuse(CERTIFICATE_KEY, text.into());
-        }
-        remaining => {
-            if let (Ok(()), Some(text)) = (key, of_no_use_together(files)) {
-                refuse(KEY_KEY, text);
-            }
-            let mut remark = |text| {
-                let problem = inspection.problem(CERTIFICATE_KEY, text);
-                findings
-                    .remarks
-                    .push(problem.with_code(Code::CertificateExpiry));
-            };
-            let file = files.certificate.display();
-            if let Remaining::Little { until } = remaining {
-                remark((
-                    format!("is `{file}`, whose certificate expires on {until}"),
-                    "renew it in time",
-                ));
-            }
-            // What else is in the file may be more than clients need.
-            match others
-                .iter()
-                .map(|other| other.end)
-                .min()
-                .map(|end| Remaining::of(end, now))
-            {
-                Some(Remaining::None { since: day } | Remaining::Little { until: day }) => {
-                    remark((
-                        format!(
-                            "is `{file}`, in whose chain the time of a certificate is over on {day}"
-                        ),
-                        "renew the chain",
-                    ));
-                }
-                Some(Remaining::Enough) | None => {}
-            }
-        }
+    if days.is_some_and(|days| days < 0) {
+        let wrong = (
+            format!("is `{file}`, whose certificate expired on {}", day(end)),
+            "renew it (BOSH: `tls.certificate` of the job, then deploy)",
+        );
+        findings.push(fault(CERTIFICATE_KEY, wrong));
+        return findings;
     }
+    if is_key_usable && let Some(wrong) = of_no_use_together(files) {
+        findings.push(fault(KEY_KEY, wrong));
+    }
+    if days.is_some() {
+        let found = format!("is `{file}`, whose certificate expires on {}", day(end));
+        findings.push(warning(found, "renew it in time"));
+    }
+    // What else is in the file may be more than clients need.
+    if let Some(end) = others.filter(|end| days_left(*end, now).is_some()) {
+        let day = day(end);
+        let found =
+            format!("is `{file}`, in whose chain the time of a certificate is over on {day}");
+        findings.push(warning(found, "renew the chain"));
+    }
+    findings
 }
 
-/// From when until when a certificate is good.
-#[derive(Clone, Copy)]
-struct Time {
-    begin: Timestamp,
-    end: Timestamp,
-}
-
-/// When the certificates of a file are good: the first, which is the broker's own, and the others.
-fn own_chain(file: &Path) -> Result<(Time, Vec<Time>), Message> {
+/// When the first certificate of a file begins and ends, which is the broker's own, and when the first of the others ends.
+fn own_chain(file: &Path) -> Result<(Timestamp, Timestamp, Option<Timestamp>), Wrong> {
     let pem = read(file)?;
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let times: Option<Vec<_>> = chain
         .ok()
-        .and_then(|chain| chain.iter().map(time).collect());
-    let split = times.and_then(|times| Some((*times.first()?, times.get(1..)?.to_vec())));
-    split.ok_or_else(|| {
+        .and_then(|chain| chain.iter().map(validity).collect());
+    let Some([(begin, end), others @ ..]) = times.as_deref() else {
         let file = file.display();
         let wrong = format!("is `{file}`, which holds no certificate in PEM form");
-        (wrong, "give the broker's certificate chain").into()
-    })
+        return Err((wrong, "give the broker's certificate chain"));
+    };
+    let first_of_others = others.iter().map(|(_, end)| *end).min();
+    Ok((*begin, *end, first_of_others))
 }
 
-fn own_key(file: &Path) -> Result<(), Message> {
-    let pem = read(file)?;
-    match PrivateKeyDer::from_pem_slice(&pem) {
-        Ok(_) => Ok(()),
-        Err(_) => Err((
-            format!(
-                "is `{}`, which holds no private key in PEM form",
-                file.display()
-            ),
-            "give that of the broker's certificate",
-        )
-            .into()),
-    }
-}
-
-fn of_no_use_together(files: &TlsFiles) -> Option<Message> {
-    match load_tls(files) {
-        // When it is good has been looked at.
-        Ok(_) | Err(CertificateError::NotYetValid { .. } | CertificateError::Expired { .. }) => {
-            None
+fn unusable_key(file: &Path) -> Option<Wrong> {
+    match read(file).map(|pem| PrivateKeyDer::from_pem_slice(&pem)) {
+        Ok(Ok(_)) => None,
+        Ok(Err(_)) => {
+            let file = file.display();
+            let wrong = format!("is `{file}`, which holds no private key in PEM form");
+            Some((wrong, "give that of the broker's certificate"))
         }
-        Err(error @ CertificateError::Unusable { .. }) => Some(
-            (
-                format!(
-                    "is a key that does not go with the certificate: {}",
-                    Chain(&error)
-                ),
-                "give that of the broker's certificate",
-            )
-                .into(),
-        ),
-        Err(error) => Some(
-            (
-                format!("cannot be used: {}", Chain(&error)),
-                "check `broker.tls`",
-            )
-                .into(),
-        ),
+        Err(wrong) => Some(wrong),
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Message> {
+fn of_no_use_together(files: &TlsFiles) -> Option<Wrong> {
+    let error = load_tls(files).err()?;
+    let cause = Chain(&error);
+    match &error {
+        // When it is good has been looked at.
+        CertificateError::NotYetValid { .. } | CertificateError::Expired { .. } => None,
+        CertificateError::Unusable { .. } => Some((
+            format!("is a key that does not go with the certificate: {cause}"),
+            "give that of the broker's certificate",
+        )),
+        _ => Some((format!("cannot be used: {cause}"), "check `broker.tls`")),
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Wrong> {
     fs::read(file).map_err(|error| {
         let file = file.display();
-        let message = match error.kind() {
+        match error.kind() {
             io::ErrorKind::NotFound => (
                 format!("is `{file}`, which does not exist"),
                 "give a PEM file",
@@ -194,43 +156,18 @@ fn read(file: &Path) -> Result<Vec<u8>, Message> {
                 format!("is `{file}`, which cannot be read: {error}"),
                 "give a PEM file that the broker's user may read",
             ),
-        };
-        message.into()
+        }
     })
 }
 
-fn time(certificate: &CertificateDer<'_>) -> Option<Time> {
+/// From when until when a certificate is good.
+fn validity(certificate: &CertificateDer<'_>) -> Option<(Timestamp, Timestamp)> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let validity = certificate.validity();
-    Some(Time {
-        begin: Timestamp::from_second(validity.not_before.timestamp()).ok()?,
-        end: Timestamp::from_second(validity.not_after.timestamp()).ok()?,
-    })
-}
-
-/// The day, in UTC.
-fn day(time: Timestamp) -> jiff::civil::Date {
-    time.to_zoned(TimeZone::UTC).date()
-}
-
-/// What is left of a certificate's time. Days are those of UTC.
-enum Remaining {
-    None { since: jiff::civil::Date },
-    Little { until: jiff::civil::Date },
-    Enough,
-}
-
-impl Remaining {
-    fn of(end: Timestamp, now: Timestamp) -> Self {
-        let day = day(end);
-        if end < now {
-            Self::None { since: day }
-        } else if end < now.saturating_add((DAYS_AHEAD * 24).hours()).unwrap_or(now) {
-            Self::Little { until: day }
-        } else {
-            Self::Enough
-        }
-    }
+    Some((
+        Timestamp::from_second(validity.not_before.timestamp()).ok()?,
+        Timestamp::from_second(validity.not_after.timestamp()).ok()?,
+    ))
 }
 
 #[cfg(test)]

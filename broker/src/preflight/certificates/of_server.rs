@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::Date};
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, is_of_a_namesake, is_of_an_authority};
 use rustls::CertificateError;
@@ -11,23 +11,20 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use x509_parser::{extensions::GeneralName, prelude::X509Certificate};
 
+use super::{
+    day, days_left,
+    trust::{Authorities, SystemStore},
+};
+
 use crate::{
     config::Verification,
     finding::Finding,
     preflight::{
-        doctor::{
-            chart::Chart,
-            patience::{Patience, TooSlow},
-            subject::Probe,
-        },
-        server::reach::{Belief, Reached, Server, SystemStore},
+        doctor::{chart::Chart, context::TooSlow, subject::Probe},
+        server::reach::Server,
     },
     telemetry::Chain,
 };
-
-/// From so many days before its end on a certificate is remarked on.
-const DAYS_AHEAD: i64 = 30;
-const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
 
 /// Looks at what a server shows in a handshake that believes everybody, and judges it by what the broker believes.
 pub(crate) async fn look(
@@ -35,90 +32,65 @@ pub(crate) async fn look(
     name: &str,
     connected: TcpStream,
     chart: &mut Chart,
-    patience: Patience,
-) -> Option<Reached> {
-    let trouble = |code, key, came, remedy| {
-        Finding::tried(
-            code,
-            key,
-            format!("a TLS handshake with `{}`", server.authority()),
-            came,
-            remedy,
-        )
-    };
+) -> Option<()> {
     let unreachable = chart.subject.unreachable();
+    let finding = |code, key, came: String, remedy: String| {
+        let tried = format!("a TLS handshake with `{}`", server.authority());
+        Finding::tried(code, key, tried, came, remedy)
+    };
     let no_tls = |came| {
         let remedy = format!(
             "see whether port {} there speaks TLS, or {}",
             server.url.port_or_known_default().unwrap_or_default(),
             server.source.remedy()
         );
-        trouble(unreachable, server.source.key(), came, remedy)
+        finding(unreachable, server.source.key(), came, remedy)
     };
     let Ok(server_name) = ServerName::try_from(name.to_owned()) else {
         let came = format!("`{name}` is no name that a certificate can have");
-        chart.wrong(Probe::Certificate, None, no_tls(came));
-        return None;
+        return chart.failed(Probe::Certificate, None, no_tls(came));
     };
-    let shown = match patience
-        .wait(shown_by(connected, server_name.clone()))
-        .await
-    {
+    let shown = shown_by(connected, server_name.clone());
+    let (chain, took) = match chart.timeouts.wait(shown).await {
         Ok((Ok(shown), took)) => (shown, took),
-        Ok((Err(came), took)) => {
-            chart.wrong(Probe::Certificate, took, no_tls(came));
-            return None;
-        }
+        Ok((Err(came), took)) => return chart.failed(Probe::Certificate, took, no_tls(came)),
         Err(TooSlow { limit }) => {
             let came = format!("no TLS handshake came about within {limit:?}");
-            chart.wrong(Probe::Certificate, None, no_tls(came));
-            return None;
+            return chart.failed(Probe::Certificate, None, no_tls(came));
         }
     };
-    let (chain, took) = shown;
     let now = Timestamp::now();
     let own = Shown::of(&chain);
-    let belief = &server.belief;
-    match judge(&belief.trust, &chain, &server_name, now) {
-        Ok(()) if belief.verification == Verification::Off => {
+    let authorities = &server.authorities;
+    match judge(&server.trust, &chain, &server_name, now) {
+        Ok(()) if authorities.verification == Verification::Off => {
+            let key = authorities.key;
             let came = format!("{}; it is not verified", own.told());
             let remedy = format!(
-                "give the authority by `{}`, and remove the switch that keeps us from looking",
-                belief.key
+                "give the authority by `{key}`, and remove the switch that keeps us from looking"
             );
-            let trouble = trouble(Code::Unverified, Some(belief.key), came, remedy);
-            chart.odd(Probe::Certificate, took, trouble);
+            let finding = finding(Code::Unverified, Some(key), came, remedy).warning();
+            chart.found(Probe::Certificate, took, finding);
         }
         Ok(()) => {
-            let voucher = belief.voucher(&chain, &server_name, now);
-            match own.first_end(now) {
-                Some((whose, end)) => {
-                    let came = format!("{}; that of `{whose}` ends on {end}", own.told());
-                    let remedy = format!("renew it before {end}");
-                    chart.odd(
-                        Probe::Certificate,
-                        took,
-                        trouble(unreachable, server.source.key(), came, remedy),
-                    );
-                }
-                None => chart.fine(
-                    Probe::Certificate,
-                    took,
-                    format!("{}; believed by {voucher}", own.told()),
-                ),
+            if let Some((whose, end)) = own.first_end(now) {
+                let came = format!("{}; that of `{whose}` ends on {end}", own.told());
+                let remedy = format!("renew it before {end}");
+                let finding = finding(unreachable, server.source.key(), came, remedy).warning();
+                chart.found(Probe::Certificate, took, finding);
+            } else {
+                let voucher = authorities.voucher(&chain, &server_name, now);
+                let text = format!("{}; believed by {voucher}", own.told());
+                chart.fine(Probe::Certificate, took, text);
             }
         }
         Err(error) => {
             let (came, remedy, key) = explain(&error, &own, server, name, now);
-            chart.wrong(
-                Probe::Certificate,
-                took,
-                trouble(unreachable, key, came, remedy),
-            );
-            return None;
+            let finding = finding(unreachable, key, came, remedy);
+            return chart.failed(Probe::Certificate, took, finding);
         }
     }
-    Some(Reached)
+    Some(())
 }
 
 /// The certificates that a server shows, its own first.
@@ -152,7 +124,7 @@ fn judge(
     trust.judge(chain, name, UnixTime::since_unix_epoch(since_1970))
 }
 
-impl Belief<'_> {
+impl Authorities<'_> {
     /// By whose word a chain is believed.
     fn voucher(
         &self,
@@ -186,11 +158,9 @@ impl Belief<'_> {
 
     /// One of the configured authorities that is called so: its key has changed.
     fn namesake(&self, issuer: &str) -> Option<&'static str> {
+        let quoted = format!("`{issuer}`");
         let mut configured = self.configured.iter();
-        let found = configured.find(|(_, pem)| {
-            let quoted = format!("`{issuer}`");
-            subjects(pem).contains(&quoted)
-        });
+        let found = configured.find(|(_, pem)| subjects(pem).contains(&quoted));
         found.map(|(key, _)| *key)
     }
 }
@@ -214,25 +184,26 @@ fn explain(
     name: &str,
     now: Timestamp,
 ) -> (String, String, Option<&'static str>) {
-    let belief = &server.belief;
-    let of_the_server = server.source.key();
+    let (key, of_the_server) = (server.authorities.key, server.source.key());
     let rustls::Error::InvalidCertificate(fault) = error else {
         let came = format!("{}: {error}", shown.told());
         let remedy = format!("see what the server shows, or {}", server.source.remedy());
         return (came, remedy, of_the_server);
     };
+    let told = shown.told();
     match fault {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             let (whose, end) = shown.ended(now);
+            let remedy =
+                "renew the server's certificate; if it is not over, set the clock of this machine";
             (
                 format!("the certificate of `{whose}` has ended on {end}"),
-                "renew the server's certificate; if it is not over, set the clock of this machine"
-                    .to_owned(),
+                remedy.to_owned(),
                 of_the_server,
             )
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => (
-            format!("{}: it begins in the future", shown.told()),
+            format!("{told}: it begins in the future"),
             "set the clock of this machine, or wait".to_owned(),
             of_the_server,
         ),
@@ -242,65 +213,55 @@ fn explain(
             } else {
                 format!("`{}`", shown.names.join("`, `"))
             };
+            let correct = server.source.remedy();
             (
                 format!("the certificate is for {names}, not for `{name}`"),
                 format!(
-                    "{} so that it has a name of the certificate, or have a certificate made for `{name}`",
-                    server.source.remedy()
+                    "{correct} so that it has a name of the certificate, or have a certificate made for `{name}`"
                 ),
                 of_the_server,
             )
         }
-        fault
-            if matches!(
-                fault,
-                CertificateError::UnknownIssuer | CertificateError::UnknownRevocationStatus
-            ) || is_of_a_namesake(fault) =>
-        {
-            let issuer = &shown.top_issuer;
-            let (came, remedy) = if let Some(key) = belief.namesake(issuer) {
-                (
-                    format!(
-                        "{}; `{key}` has an authority of that name, and it is another one",
-                        shown.told()
-                    ),
-                    format!(
-                        "give the present certificate of `{issuer}` by `{key}`: it has been made anew"
-                    ),
-                )
-            } else {
-                (
-                    format!(
-                        "{}, whom nobody vouches for; believed are {}",
-                        shown.told(),
-                        belief.told()
-                    ),
-                    format!(
-                        "give the certificate of `{issuer}` by `{}`, or {}",
-                        belief.key,
-                        server.source.remedy()
-                    ),
-                )
-            };
-            (came, remedy, Some(belief.key))
+        CertificateError::UnknownIssuer | CertificateError::UnknownRevocationStatus => {
+            of_an_unknown_issuer(shown, server)
         }
+        fault if is_of_a_namesake(fault) => of_an_unknown_issuer(shown, server),
         fault if is_of_an_authority(fault) => (
-            format!("{}: it is that of an authority (`CA:TRUE`)", shown.told()),
+            format!("{told}: it is that of an authority (`CA:TRUE`)"),
             format!(
-                "give this very certificate by `{}`, or have one made for the server without `CA:TRUE`",
-                belief.key
+                "give this very certificate by `{key}`, or have one made for the server without `CA:TRUE`"
             ),
-            Some(belief.key),
+            Some(key),
         ),
         _ => (
-            format!("{}: {error}", shown.told()),
+            format!("{told}: {error}"),
             format!(
-                "have a certificate made that clients of TLS take, or give the right authority by `{}`",
-                belief.key
+                "have a certificate made that clients of TLS take, or give the right authority by `{key}`"
             ),
-            Some(belief.key),
+            Some(key),
         ),
     }
+}
+
+fn of_an_unknown_issuer(
+    shown: &Shown,
+    server: &Server<'_>,
+) -> (String, String, Option<&'static str>) {
+    let (authorities, issuer, told) = (&server.authorities, &shown.top_issuer, shown.told());
+    let key = authorities.key;
+    let (came, remedy) = if let Some(key) = authorities.namesake(issuer) {
+        (
+            format!("{told}; `{key}` has an authority of that name, and it is another one"),
+            format!("give the present certificate of `{issuer}` by `{key}`: it has been made anew"),
+        )
+    } else {
+        let (believed, correct) = (authorities.told(), server.source.remedy());
+        (
+            format!("{told}, whom nobody vouches for; believed are {believed}"),
+            format!("give the certificate of `{issuer}` by `{key}`, or {correct}"),
+        )
+    };
+    (came, remedy, Some(key))
 }
 
 /// What a chain says of itself.
@@ -349,8 +310,7 @@ impl Shown {
     /// The certificate that ends first, if that is soon.
     fn first_end(&self, now: Timestamp) -> Option<(&str, Date)> {
         let (whose, end) = self.ends.iter().min_by_key(|(_, end)| *end)?;
-        let left = end.as_second() - now.as_second();
-        (left < DAYS_AHEAD * SECONDS_OF_A_DAY).then(|| (whose.as_str(), day(*end)))
+        days_left(*end, now).map(|_| (whose.as_str(), day(*end)))
     }
 
     /// The certificate whose time is over; the server's own where that is not clear.
@@ -366,10 +326,6 @@ impl Shown {
             |(whose, end)| (whose.as_str(), day(*end).to_string()),
         )
     }
-}
-
-fn day(end: Timestamp) -> Date {
-    end.to_zoned(TimeZone::UTC).date()
 }
 
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The broker's own certificate and key: read at the start, watched from then on.
+//! The broker's own certificate and key: read at the start, watched from then on, and looked at by the doctor.
 
 use std::time::Duration;
 
@@ -7,29 +7,36 @@ use odb_api_types::code::Code;
 
 use crate::{
     api::{OldClients, OwnCertificate, OwnTls, load_tls},
-    config::Broker,
+    config::{Broker, Told},
     finding::Finding,
     operations::Lifecycle,
-    preflight::start::Checked,
-    telemetry::metrics::metrics,
+    preflight::{
+        certificates::{day, days_left},
+        doctor::{
+            chart::Chart,
+            context::{Context, FAULTY},
+            subject::{Probe, Subject},
+        },
+        start::Checked,
+    },
+    telemetry::{Chain, metrics::metrics},
 };
 
 const KEY: &str = "broker.tls.cert_file";
 const DAY: Duration = Duration::from_hours(24);
-/// How long before its end a certificate is spoken of.
-const NOTICE_DAYS: i64 = 30;
 
 /// Reads certificate and key where HTTPS is configured.
 pub(crate) fn check(broker: &Broker) -> Checked<Option<OwnTls>> {
     let tls = broker.tls.as_ref().map(load_tls).transpose();
-    tls.map_err(|error| {
+    let tls = tls.map_err(|error| {
         let found = "the broker's own certificate cannot be used";
         let finding = Finding::fault(Code::Certificate, "broker.tls", found, error.remedy());
-        vec![Finding {
+        Finding {
             is_in_file: true,
             ..finding.because(&error)
-        }]
-    })
+        }
+    })?;
+    Ok(tls)
 }
 
 /// Shows when the chain ends among the metrics, and warns of it once a day while that is near.
@@ -67,7 +74,7 @@ pub(crate) fn first_to_expire(chain: &[OwnCertificate]) -> Option<&OwnCertificat
 }
 
 fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
-    let Some(days) = days_left(certificate, now) else {
+    let Some(days) = days_left(certificate.not_after, now) else {
         return;
     };
     let (subject, expiry) = (&certificate.subject, certificate.not_after);
@@ -85,11 +92,46 @@ fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
     }
 }
 
-/// The whole days that are left, if they are few; negative when the time is over.
-pub(crate) fn days_left(certificate: &OwnCertificate, now: Timestamp) -> Option<i64> {
-    let seconds = certificate.not_after.as_second() - now.as_second();
-    let days = seconds.div_euclid(24 * 60 * 60);
-    (days < NOTICE_DAYS).then_some(days)
+/// Reads certificate and key as a start does, for the doctor.
+pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
+    let Told::Right(broker) = &context.sections.broker else {
+        return context.left_out(Subject::OwnCertificate, FAULTY);
+    };
+    let mut chart = context.chart(Subject::OwnCertificate);
+    let Some(files) = &broker.tls else {
+        let why = "`broker.tls` is not set: plain HTTP is spoken";
+        chart.not_asked(Probe::Certificate, why);
+        return chart;
+    };
+    let file = files.certificate.display();
+    let finding = |code, came, remedy: &str| {
+        let tried = format!("to read `{file}` and `{}`", files.key.display());
+        Finding::tried(code, Some(KEY), tried, came, remedy)
+    };
+    let tls = match load_tls(files) {
+        Ok(tls) => tls,
+        Err(error) => {
+            let came = Chain(&error).to_string();
+            let finding = finding(Code::Certificate, came, error.remedy());
+            chart.found(Probe::Certificate, None, finding);
+            return chart;
+        }
+    };
+    let Some(first) = first_to_expire(&tls.chain) else {
+        chart.fine(Probe::Certificate, None, format!("`{file}`"));
+        return chart;
+    };
+    let (subject, day) = (&first.subject, day(first.not_after));
+    if days_left(first.not_after, now).is_some() {
+        let came = format!("the certificate of `{subject}` in `{file}` ends on {day}");
+        let remedy = "put a new chain into that file, and restart the broker";
+        let finding = finding(Code::CertificateExpiry, came, remedy).warning();
+        chart.found(Probe::Certificate, None, finding);
+    } else {
+        let text = format!("`{subject}`, until {day}");
+        chart.fine(Probe::Certificate, None, text);
+    }
+    chart
 }
 
 #[cfg(test)]
@@ -115,7 +157,7 @@ mod tests {
             ("2026-11-01T11:59:59Z", Some(-1)),
         ] {
             let certificate = certificate(not_after);
-            assert_eq!(days_left(&certificate, now), days, "{not_after}");
+            assert_eq!(days_left(certificate.not_after, now), days, "{not_after}");
         }
     }
 

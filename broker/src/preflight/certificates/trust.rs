@@ -3,53 +3,127 @@
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, TrustError};
 
-use crate::{config::Verification, finding::Finding, preflight::start::Checked};
+use crate::{
+    config::{
+        Bosh, CloudFoundry, CredHubAccess, RuntimeCredHub, ServiceInstancesApi, Verification,
+    },
+    finding::Finding,
+    preflight::start::Checked,
+};
 
-/// The Director and its UAA: the configured authorities and no other, else the operating system's. They are
-/// never left unverified.
-pub(crate) fn of_the_director(key: &'static str, authorities: Option<&str>) -> Checked<Trust> {
-    match authorities {
-        Some(pem) => Trust::only(pem),
-        None => Trust::system(),
-    }
-    .map_err(|source| fault(key, &source))
+/// Whose certificates are believed at a server.
+#[derive(Clone, Debug)]
+pub(crate) struct Authorities<'a> {
+    /// Those that are configured, and by which key.
+    pub(crate) configured: Vec<(&'static str, &'a str)>,
+    /// The key that an authority is best given by.
+    pub(crate) key: &'static str,
+    pub(crate) system: SystemStore,
+    pub(crate) verification: Verification,
+    /// What switches verification off, and at whom.
+    switch: (&'static str, &'static str),
 }
 
-/// A CredHub and its UAA: the operating system's authorities, and those that are configured beside them. They are never left
-/// unverified.
-pub(crate) fn of_a_credhub(key: &'static str, authorities: Option<&str>) -> Checked<Trust> {
-    match authorities {
-        Some(pem) => Trust::system_and(pem),
-        None => Trust::system(),
-    }
-    .map_err(|source| fault(key, &source))
+/// Whether the operating system's authorities count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SystemStore {
+    /// Beside those that are configured.
+    Beside,
+    /// Only where none are configured.
+    Instead,
 }
 
-/// Everybody else: the operating system's authorities, and those that are configured beside them. `switch` is the key
-/// that has switched verification off, if it is.
-pub(crate) fn of_a_platform(
-    key: &'static str,
-    authorities: Option<&str>,
-    verification: Verification,
-    switch: &str,
-    neighbour: &str,
-) -> Checked<Trust> {
-    match (authorities, verification) {
-        (_, Verification::Off) => {
+impl<'a> Authorities<'a> {
+    /// The Director and its UAA: the configured authorities and no other, else the operating system's.
+    pub(crate) fn of_director(bosh: &'a Bosh) -> Self {
+        Self {
+            system: SystemStore::Instead,
+            ..Self::verified([("bosh.root_ca_cert", &bosh.root_ca_cert)])
+        }
+    }
+
+    /// The Director's CredHub and its UAA.
+    pub(crate) fn of_directors_credhub(access: &'a CredHubAccess) -> Self {
+        Self::verified([("bosh_credhub.root_ca_cert", &access.ca_certs)])
+    }
+
+    /// The CredHub of applications and its UAA.
+    pub(crate) fn of_runtime_credhub(section: &'a RuntimeCredHub) -> Self {
+        Self::verified([
+            ("credhub.ca_cert", &section.ca_cert),
+            ("credhub.internal_uaa_ca_cert", &section.uaa_ca_cert),
+        ])
+    }
+
+    /// The Cloud Controller and its UAA.
+    pub(crate) fn of_cloud_foundry(cf: &'a CloudFoundry) -> Self {
+        Self {
+            verification: cf.verification,
+            switch: (
+                "`broker.disable_ssl_cert_verification` or `cf.disable_ssl_cert_verification`",
+                "the Cloud Controller or its UAA",
+            ),
+            ..Self::verified([("cf.root_ca_cert", &cf.root_ca_cert)])
+        }
+    }
+
+    /// The service instances API.
+    pub(crate) fn of_instances_api(api: &'a ServiceInstancesApi) -> Self {
+        Self {
+            verification: api.verification,
+            switch: (
+                "`service_instances_api.disable_ssl_cert_verification`",
+                "the service instances API",
+            ),
+            ..Self::verified([("service_instances_api.root_ca_cert", &api.root_ca_cert)])
+        }
+    }
+
+    /// The operating system's authorities, and those that are configured beside them. They are never left unverified.
+    fn verified<const N: usize>(keys: [(&'static str, &'a Option<String>); N]) -> Self {
+        let configured = keys
+            .iter()
+            .filter_map(|(key, pem)| Some((*key, pem.as_deref()?)));
+        Self {
+            configured: configured.collect(),
+            key: keys.first().map(|(key, _)| *key).unwrap_or_default(),
+            system: SystemStore::Beside,
+            verification: Verification::On,
+            switch: ("", ""),
+        }
+    }
+
+    /// Reads them, each by itself first, so that the one that cannot be used is named.
+    pub(crate) fn trust(&self) -> Checked<Trust> {
+        if self.verification == Verification::Off {
+            let ((switch, neighbour), key) = (self.switch, self.key);
             tracing::warn!(
                 code = %Code::Unverified,
                 "{switch} is set: whoever stands between us and {neighbour} reads our credentials and decides what we are told; \
                  give `{key}` instead"
             );
-            Trust::unverified()
+            return Ok(Trust::unverified().map_err(|source| fault(key, &source))?);
         }
-        (Some(pem), Verification::On) => Trust::system_and(pem),
-        (None, Verification::On) => Trust::system(),
+        let read = |pem: &str| match self.system {
+            SystemStore::Instead => Trust::only(pem),
+            SystemStore::Beside => Trust::system_and(pem),
+        };
+        let each = self.configured.iter();
+        let unusable = each.filter_map(|(key, pem)| Some(fault(key, &read(pem).err()?)));
+        let unusable: Vec<Finding> = unusable.collect();
+        if !unusable.is_empty() {
+            return Err(unusable);
+        }
+        let all: Vec<&str> = self.configured.iter().map(|(_, pem)| *pem).collect();
+        let trust = match all.as_slice() {
+            [] => Trust::system(),
+            all => read(&all.join("\n")),
+        };
+        Ok(trust.map_err(|source| fault(self.key, &source))?)
     }
-    .map_err(|source| fault(key, &source))
 }
 
-fn fault(key: &'static str, source: &TrustError) -> Vec<Finding> {
+fn fault(key: &'static str, source: &TrustError) -> Finding {
     let code = Code::ConfigurationInvalid;
     let finding = match source {
         TrustError::NoSystemStore { .. } => Finding::fault(
@@ -68,5 +142,5 @@ fn fault(key: &'static str, source: &TrustError) -> Vec<Finding> {
             )
         },
     };
-    vec![finding.because(source)]
+    finding.because(source)
 }

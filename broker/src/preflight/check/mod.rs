@@ -2,13 +2,11 @@
 //!
 //! | file | checks |
 //! | --- | --- |
-//! | `references` | `((references))` in the place of values |
 //! | `snippet`, `report` | nothing; they print what has been found |
 //!
 //! The file itself is checked by [`config`](crate::config), adapter and dependencies by the probes of a start, certificates by
 //! those of `certificates`.
 
-mod references;
 mod report;
 mod snippet;
 
@@ -19,13 +17,14 @@ use odb_api_types::code::Code;
 
 use crate::{
     adapter::ServiceAdapter,
-    config::{Config, Excerpt, Inspection, Paths, PlanSchemaSupport, Problem, Sections},
+    bosh::{has_reference, is_reference},
+    config::{Config, Inspection, Paths, PlanSchemaSupport, Problem},
     finding::{Finding, Severity},
     preflight::{adapter::trial, certificates::of_file as certificates, start},
 };
 
 pub use report::Format;
-pub(crate) use report::{Sort, problem_json, problem_line};
+pub(crate) use report::{count, problem_line, problems_json};
 pub use snippet::Colour;
 
 /// How far a check goes.
@@ -54,12 +53,9 @@ const READABLE_BY_OTHERS: u32 = 0o004;
 /// What a check has found.
 #[derive(Debug)]
 pub struct Findings {
-    pub(crate) file: String,
-    pub(crate) faults: Vec<Problem>,
-    pub(crate) remarks: Vec<Problem>,
+    /// The file as it has been read, with its faults and remarks.
+    pub(crate) inspection: Inspection,
     pub(crate) not_checked: Vec<&'static str>,
-    /// The file as it has been read, to be quoted.
-    pub(crate) inspection: Option<Inspection>,
 }
 
 impl Findings {
@@ -70,55 +66,48 @@ impl Findings {
             "give the path of a configuration, or `-`",
         );
         Self {
-            file: file.display().to_string(),
-            faults: vec![Problem::of_file(file, text)],
-            remarks: Vec::new(),
+            inspection: Inspection::unreadable(file, text),
             not_checked: vec!["everything else"],
-            inspection: None,
         }
     }
 
-    /// The line of the file that a problem is about.
-    fn excerpt(&self, problem: &Problem) -> Option<Excerpt> {
-        self.inspection.as_ref()?.excerpt(problem)
+    /// What is wrong with a file by itself, and with the trust roots in it. Nothing is run and nobody is asked.
+    pub(crate) fn of(inspection: Inspection, now: Timestamp) -> Self {
+        let of_roots = certificates::of_roots(&inspection, now);
+        let mut findings = Self {
+            inspection,
+            not_checked: Vec::new(),
+        };
+        findings.add(of_roots);
+        findings
+    }
+
+    /// Adds what stands in the file, with its place.
+    pub(crate) fn add(&mut self, found: impl IntoIterator<Item = Finding>) {
+        for finding in found {
+            let key = finding.key.unwrap_or_default();
+            let problem = self
+                .inspection
+                .problem(&key, (finding.found, finding.remedy))
+                .with_code(finding.code);
+            match finding.severity {
+                Severity::Fault => self.inspection.faults.push(problem),
+                Severity::Warning => self.inspection.remarks.push(problem),
+            }
+        }
+    }
+
+    /// In the order of the file.
+    pub(crate) fn sorted(mut self) -> Self {
+        for problems in [&mut self.inspection.faults, &mut self.inspection.remarks] {
+            problems.sort_by_key(|problem| problem.place().unwrap_or_default());
+        }
+        self
     }
 
     /// There is nothing but remarks.
     pub fn is_fine(&self) -> bool {
-        self.faults.is_empty()
-    }
-
-    fn sort(&mut self) {
-        for problems in [&mut self.faults, &mut self.remarks] {
-            problems.sort_by_key(|problem| problem.place().unwrap_or_default());
-        }
-    }
-}
-
-/// What is wrong with a file by itself, and what can be used of it all the same.
-pub(crate) struct Read {
-    pub(crate) faults: Vec<Problem>,
-    pub(crate) remarks: Vec<Problem>,
-    pub(crate) sections: Sections,
-}
-
-/// Checks the text of a configuration, and the trust roots in it. Nothing is run and nobody is asked.
-pub(crate) fn read(file: &Path, source: &str, now: Timestamp) -> Read {
-    let mut inspection = Inspection::of(file, source, Paths::OfThisMachine);
-    let sections = std::mem::take(&mut inspection.sections);
-    let mut findings = Findings {
-        file: file.display().to_string(),
-        faults: std::mem::take(&mut inspection.faults),
-        remarks: std::mem::take(&mut inspection.remarks),
-        not_checked: Vec::new(),
-        inspection: None,
-    };
-    certificates::check_roots(&inspection, now, &mut findings);
-    findings.sort();
-    Read {
-        faults: findings.faults,
-        remarks: findings.remarks,
-        sections,
+        self.inspection.faults.is_empty()
     }
 }
 
@@ -135,33 +124,48 @@ pub async fn check(
         Reach::Machine | Reach::Neighbours => Paths::OfThisMachine,
     };
     let mut inspection = Inspection::of(file, source, paths);
-    let mut findings = Findings {
-        file: file.display().to_string(),
-        faults: std::mem::take(&mut inspection.faults),
-        remarks: std::mem::take(&mut inspection.remarks),
-        not_checked: Vec::new(),
-        inspection: None,
-    };
     let sections = std::mem::take(&mut inspection.sections);
-    let usable = sections.complete().filter(|_| findings.is_fine());
-    certificates::check_roots(&inspection, now, &mut findings);
-    references::look(&inspection, &mut findings);
+    let usable = sections.complete().filter(|_| inspection.faults.is_empty());
+    let mut findings = Findings::of(inspection, now);
+    findings.add(references(&findings.inspection));
     if paths == Paths::OfThisMachine {
-        certificates::check_own(&inspection, now, &mut findings);
+        let own = findings.inspection.tls.as_ref();
+        let of_own = own.map(|files| certificates::of_own(files, now));
+        findings.add(of_own.unwrap_or_default());
         check_mode(file, &mut findings);
     }
     if let Some(config) = usable {
-        let environment = environment.collect();
-        let running = (reach, calls, environment);
+        let running = (reach, calls, environment.collect());
         // Its future is large.
-        Box::pin(check_what_runs(config, running, &inspection, &mut findings)).await;
+        Box::pin(check_what_runs(config, running, &mut findings)).await;
     } else {
         let text = "adapter and neighbours, because of the faults in the file";
         findings.not_checked.push(text);
     }
-    findings.sort();
-    findings.inspection = Some(inspection);
-    findings
+    findings.sorted()
+}
+
+/// Every value that is a `((reference))`, or holds one, which somebody should have replaced before the broker reads the file. What
+/// passes through to adapters is not looked at here: a manifest may refer to variables. References are not quoted, for a secret
+/// may look like one.
+fn references(inspection: &Inspection) -> Vec<Finding> {
+    let finding = |key, found| {
+        let remedy = "give the value itself, or have BOSH put it in";
+        Finding::fault(Code::ConfigurationInvalid, key, found, remedy)
+    };
+    let texts = inspection.texts().into_iter();
+    let found = texts.filter_map(|(key, text)| {
+        if is_reference(&text) {
+            let found = "is a reference in double parentheses, which nothing resolves";
+            Some(finding(key, found))
+        } else if has_reference(&text) {
+            let found = "holds a reference in double parentheses, which nothing resolves";
+            Some(finding(key, found).warning())
+        } else {
+            None
+        }
+    });
+    found.collect()
 }
 
 /// The file holds passwords. Of standard input there is no mode to look at.
@@ -172,23 +176,20 @@ fn check_mode(file: &Path, findings: &mut Findings) {
             "the file holds secrets and can be read by every user of this machine",
             "`chmod o-r` it",
         );
-        findings
-            .remarks
-            .push(Problem::of_file(file, text.to_owned()));
+        let problem = Problem::of_file(file, text);
+        findings.inspection.remarks.push(problem);
     }
 }
 
 async fn check_what_runs(
     mut config: Config,
     (reach, calls, environment): (Reach, AdapterCalls, Vec<(OsString, OsString)>),
-    inspection: &Inspection,
     findings: &mut Findings,
 ) {
     if reach == Reach::File {
         if config.adapter.plan_schemas == PlanSchemaSupport::Enabled {
-            findings
-                .not_checked
-                .push("the adapter's schemas of the plans");
+            let text = "the adapter's schemas of the plans";
+            findings.not_checked.push(text);
         }
         findings.not_checked.extend([
             "adapter, certificate and key, which are on another machine",
@@ -198,9 +199,8 @@ async fn check_what_runs(
     }
     if calls == AdapterCalls::LeftOut {
         config.adapter.plan_schemas = PlanSchemaSupport::Disabled;
-        findings
-            .not_checked
-            .push("the adapter's answers; `--adapter on` asks for them");
+        let text = "the adapter's answers; `--adapter on` asks for them";
+        findings.not_checked.push(text);
     }
     let variables = environment.iter().cloned();
     let examined = if reach == Reach::Neighbours {
@@ -213,37 +213,27 @@ async fn check_what_runs(
     let is_broken = examined
         .iter()
         .any(|finding| finding.code == Code::PlanSchemas);
-    note(examined, inspection, findings);
+    // What the file shows is noted with its line already.
+    let seen_online = examined.into_iter().filter(|finding| !finding.is_in_file);
+    findings.add(seen_online.map(as_of_a_start));
     if calls == AdapterCalls::Made && is_broken {
         // What keeps the adapter from one answer mostly keeps it from the other.
-        findings
-            .not_checked
-            .push("orders, because of the adapter's schemas");
+        let text = "orders, because of the adapter's schemas";
+        findings.not_checked.push(text);
     } else if calls == AdapterCalls::Made {
         let timings = &config.broker.timings;
         let adapter = ServiceAdapter::new(&config.adapter, timings, environment.into_iter());
-        trial::look(&config, &adapter, inspection, findings).await;
+        trial::look(&config, &adapter, findings).await;
     }
 }
 
-/// What a start would say.
-fn note(examined: Vec<Finding>, inspection: &Inspection, findings: &mut Findings) {
-    // What the file shows is noted with its line already.
-    for finding in examined.into_iter().filter(|finding| !finding.is_in_file) {
-        let key = finding.key.unwrap_or_default();
-        match finding.severity {
-            Severity::Fault => {
-                let wrong = format!("fails: {}", in_one_clause(&finding));
-                let problem = inspection.problem(key, (wrong, finding.remedy));
-                findings.faults.push(problem.with_code(finding.code));
-            }
-            Severity::Warning => {
-                let wrong = format!("does not suffice: {}", finding.found);
-                let problem = inspection.problem(key, (wrong, finding.remedy));
-                findings.remarks.push(problem.with_code(finding.code));
-            }
-        }
-    }
+/// What a start would report.
+fn as_of_a_start(finding: Finding) -> Finding {
+    let found = match finding.severity {
+        Severity::Fault => format!("fails: {}", in_one_clause(&finding)),
+        Severity::Warning => format!("does not suffice: {}", finding.found),
+    };
+    Finding { found, ..finding }
 }
 
 /// What was found with its causes. Their remedies come before that of the whole, which alone follows a semicolon.

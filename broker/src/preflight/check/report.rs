@@ -1,11 +1,10 @@
 //! What has been found, for people and for programs.
 
-use std::fmt;
-
 use serde_json::{Value, json};
 
 use crate::{
     config::Problem,
+    finding::Severity,
     preflight::check::{
         Findings,
         snippet::{Colour, snippet},
@@ -24,98 +23,98 @@ pub enum Format {
     Json,
 }
 
-/// What a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
-    /// It keeps the broker from working.
-    Fault,
-    /// It is odd.
-    Remark,
-}
-
-impl Sort {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Fault => "fault",
-            Self::Remark => "remark",
-        }
-    }
-}
-
 impl Findings {
     /// What to print.
     pub fn report(&self, format: Format) -> String {
         match format {
             Format::Text => self.text(problem_line),
-            Format::Snippets(colour) => self.text(|sort, problem| {
-                let excerpt = self.excerpt(problem);
+            Format::Snippets(colour) => self.text(|severity, problem| {
+                let excerpt = self.inspection.excerpt(problem);
                 // A blank line sets them apart.
-                snippet(sort, problem, excerpt.as_ref(), colour) + "\n"
+                snippet(severity, problem, excerpt.as_ref(), colour) + "\n"
             }),
             Format::Json => format!("{:#}\n", self.json()),
         }
     }
 
-    fn text(&self, show: impl Fn(Sort, &Problem) -> String) -> String {
-        let faults = self.faults.iter().map(|fault| show(Sort::Fault, fault));
-        let remarks = self.remarks.iter().map(|remark| show(Sort::Remark, remark));
+    fn text(&self, show: impl Fn(Severity, &Problem) -> String) -> String {
         let not_checked = self.not_checked.iter();
         let not_checked = not_checked.map(|what| format!("not checked: {what}"));
-        let mut lines: Vec<String> = faults.chain(remarks).chain(not_checked).collect();
-        let (faults, remarks) = (
-            Count(self.faults.len(), "fault"),
-            Count(self.remarks.len(), "remark"),
-        );
-        lines.push(format!("{}: {faults}, {remarks}", self.file));
+        let mut lines: Vec<String> = self.lines(show).chain(not_checked).collect();
+        let faults = count(self.inspection.faults.len(), "fault");
+        let remarks = count(self.inspection.remarks.len(), "remark");
+        lines.push(format!("{}: {faults}, {remarks}", self.file()));
         lines.join("\n") + "\n"
+    }
+
+    /// All faults, then all remarks.
+    pub(crate) fn lines(
+        &self,
+        show: impl Fn(Severity, &Problem) -> String,
+    ) -> impl Iterator<Item = String> {
+        let faults = self.inspection.faults.iter();
+        let faults = faults.map(|fault| (Severity::Fault, fault));
+        let remarks = self.inspection.remarks.iter();
+        let remarks = remarks.map(|remark| (Severity::Warning, remark));
+        faults
+            .chain(remarks)
+            .map(move |(severity, problem)| show(severity, problem))
+    }
+
+    pub(crate) fn file(&self) -> String {
+        self.inspection.file().display().to_string()
     }
 
     fn json(&self) -> Value {
         json!({
             "format": 1,
-            "file": self.file,
+            "file": self.file(),
             "fine": self.is_fine(),
-            "faults": self.faults.iter().map(problem_json).collect::<Value>(),
-            "remarks": self.remarks.iter().map(problem_json).collect::<Value>(),
+            "faults": problems_json(&self.inspection.faults),
+            "remarks": problems_json(&self.inspection.remarks),
             "not_checked": self.not_checked,
         })
     }
 }
 
-/// `FILE:LINE:COLUMN: SORT: KEY what is wrong; what would be right [CODE]`.
-pub(crate) fn problem_line(sort: Sort, problem: &Problem) -> String {
+/// What a problem of a file is called.
+pub(super) fn name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Fault => "fault",
+        Severity::Warning => "remark",
+    }
+}
+
+/// `FILE:LINE:COLUMN: SEVERITY: KEY what is wrong; what would be right [CODE]`.
+pub(crate) fn problem_line(severity: Severity, problem: &Problem) -> String {
     let file = problem.file().display();
     let place = match problem.place() {
         Some((line, column)) => format!("{file}:{line}:{column}"),
         None => file.to_string(),
     };
     let code = problem.code().map(|code| format!(" [{code}]"));
-    format!(
-        "{place}: {}: {}{}",
-        sort.name(),
-        problem.sentence(),
-        code.unwrap_or_default()
-    )
+    let (name, code) = (name(severity), code.unwrap_or_default());
+    format!("{place}: {name}: {}{code}", problem.sentence())
 }
 
-/// A problem as a JSON document has it.
-pub(crate) fn problem_json(problem: &Problem) -> Value {
-    let (line, column) = problem.place().unzip();
-    json!({
-        "line": line,
-        "column": column,
-        "key": problem.key(),
-        "wrong": problem.wrong(),
-        "right": problem.right(),
-        "code": problem.code().map(|code| code.to_string()),
-    })
+/// Problems as a JSON document has them.
+pub(crate) fn problems_json(problems: &[Problem]) -> Value {
+    let json = |problem: &Problem| {
+        let (line, column) = problem.place().unzip();
+        json!({
+            "line": line,
+            "column": column,
+            "key": problem.key(),
+            "wrong": problem.wrong(),
+            "right": problem.right(),
+            "code": problem.code().map(|code| code.to_string()),
+        })
+    };
+    problems.iter().map(json).collect()
 }
 
-struct Count(usize, &'static str);
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.0 == 1 { "" } else { "s" };
-        write!(f, "{} {}{plural}", self.0, self.1)
-    }
+/// `1 fault`, `2 faults`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }

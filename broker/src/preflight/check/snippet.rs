@@ -4,7 +4,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use crate::{
     config::{Excerpt, Problem},
-    preflight::check::report::Sort,
+    finding::Severity,
+    preflight::check::report::name,
 };
 
 /// Whether a terminal gets colours.
@@ -18,20 +19,20 @@ pub enum Colour {
 
 /// The problem, the line with a caret below what is wrong, and the remedy.
 pub(crate) fn snippet(
-    sort: Sort,
+    severity: Severity,
     problem: &Problem,
     excerpt: Option<&Excerpt>,
     colour: Colour,
 ) -> String {
-    let level = match sort {
-        Sort::Fault => Level::ERROR,
-        Sort::Remark => Level::WARNING,
+    let level = match severity {
+        Severity::Fault => Level::ERROR,
+        Severity::Warning => Level::WARNING,
     };
     let wrong = match problem.key() {
         "" => problem.wrong().to_owned(),
         key => format!("`{key}` {}", problem.wrong()),
     };
-    let title = level.with_name(sort.name()).primary_title(wrong);
+    let title = level.with_name(name(severity)).primary_title(wrong);
     let title = match problem.code() {
         Some(code) => title.id(code.to_string()),
         None => title,

@@ -3,8 +3,8 @@
 use odb_api_types::code::Code;
 use odb_clients::{
     FailureKind, ServiceError,
-    cloud_controller::{CloudController, SEES_ALL, Sight},
-    http::{Call, ClientError, Limits, StatusCode, Trust},
+    cloud_controller::{ApiVersions, CloudController, SEES_ALL, Sight},
+    http::{Call, ClientError, Limits, Trust},
     uaa::{ClientAdministration, Grant, Token, TokenSource},
 };
 
@@ -12,9 +12,12 @@ use crate::{
     config::{Address, CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials},
     finding::Finding,
     preflight::{
-        certificates::trust,
+        certificates::trust::Authorities,
         start::Checked,
-        uaa::{diagnosis::is_refusal, instance_clients},
+        uaa::{
+            diagnosis::{is_refusal, is_unauthorized},
+            instance_clients,
+        },
     },
 };
 
@@ -30,7 +33,11 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
         );
         return Ok(None);
     };
-    let (client, clients, tokens) = connect(cf, &trust_of(cf)?, &Limits::default())?;
+    let (client, clients, tokens) = connect(
+        cf,
+        &Authorities::of_cloud_foundry(cf).trust()?,
+        &Limits::default(),
+    )?;
     if cf.checks == CloudFoundryChecks::Skipped {
         tracing::warn!(
             url = %cf.url,
@@ -43,27 +50,18 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     let (versions, token) = tokio::join!(client.api_versions(&call), tokens.token(&call));
     let url = &cf.url;
     let mut faults = Vec::new();
-    match &versions {
-        Ok(versions) => {
-            faults.extend(versions.spoken().err().map(|error| {
-                let found = format!("the Cloud Controller at `{url}` is of no use");
-                Finding::fault(
-                    Code::CloudControllerTooOld,
-                    "cf.url",
-                    found,
-                    "upgrade the foundation",
-                )
-                .because(&error)
-            }));
+    match versions.as_ref().map(ApiVersions::spoken) {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => {
+            let found = format!("the Cloud Controller at `{url}` is of no use");
+            let (code, remedy) = (Code::CloudControllerTooOld, "upgrade the foundation");
+            faults.push(Finding::fault(code, "cf.url", found, remedy).because(&error));
         }
         Err(error) => {
-            let finding = Finding::fault(
-                Code::CloudControllerUnreachable,
-                "cf.url",
-                format!("could not ask the Cloud Controller at `{url}` for its version"),
-                "check `cf.url`, `cf.root_ca_cert` and that it can be reached from here",
-            );
-            faults.push(finding.because(error));
+            let found = format!("could not ask the Cloud Controller at `{url}` for its version");
+            let remedy = "check `cf.url`, `cf.root_ca_cert` and that it can be reached from here";
+            let code = Code::CloudControllerUnreachable;
+            faults.push(Finding::fault(code, "cf.url", found, remedy).because(error));
         }
     }
     match token {
@@ -76,20 +74,16 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     if !faults.is_empty() {
         return Err(faults);
     }
-    let orphaned = plans_in_use(&client, &call, &config.offering)
-        .await
-        .map_err(|error| {
-            let finding = Finding::fault(
-                code_of_plans(&error),
-                "cf.uaa.authentication",
-                format!(
-                    "could not ask the Cloud Controller at `{url}` which plans have service instances"
-                ),
-                "check that it works, and that whom `cf.uaa.authentication` names has the right `cloud_controller.admin` or \
-                 `cloud_controller.admin_read_only`",
-            );
-            vec![finding.because(&error)]
-        })?;
+    let orphaned = plans_in_use(&client, &call, &config.offering).await;
+    let orphaned = orphaned.map_err(|error| {
+        let found = format!(
+            "could not ask the Cloud Controller at `{url}` which plans have service instances"
+        );
+        let remedy = "check that it works, and that whom `cf.uaa.authentication` names has the right `cloud_controller.admin` or \
+                      `cloud_controller.admin_read_only`";
+        let code = code_of_plans(&error);
+        Finding::fault(code, "cf.uaa.authentication", found, remedy).because(&error)
+    })?;
     if !orphaned.is_empty() {
         return Err(orphaned);
     }
@@ -104,17 +98,6 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
         );
     }
     Ok(Some((client, clients)))
-}
-
-/// Whose certificates are believed at the Cloud Controller and its UAA.
-pub(crate) fn trust_of(cf: &CloudFoundry) -> Checked<Trust> {
-    trust::of_a_platform(
-        "cf.root_ca_cert",
-        cf.root_ca_cert.as_deref(),
-        cf.verification,
-        "`broker.disable_ssl_cert_verification` or `cf.disable_ssl_cert_verification`",
-        "the Cloud Controller or its UAA",
-    )
 }
 
 /// The clients of the Cloud Controller and its UAA. Nobody is asked yet.
@@ -136,15 +119,11 @@ pub(crate) fn connect(
             password: password.clone(),
         },
     };
-    let unusable = |key| {
+    let unusable = |key: &'static str| {
         move |error: ClientError| {
-            let finding = Finding::fault(
-                Code::ConfigurationInvalid,
-                key,
-                format!("`{key}` is no address that can be called"),
-                "give one such as `https://host.example.com`",
-            );
-            vec![finding.because(&error)]
+            let found = format!("`{key}` is no address that can be called");
+            let remedy = "give one such as `https://host.example.com`";
+            Finding::fault(Code::ConfigurationInvalid, key, found, remedy).because(&error)
         }
     };
     let tokens = TokenSource::connect(cf.uaa_url.as_written(), trust, grant, limits.clone())
@@ -203,22 +182,17 @@ pub(crate) async fn plans_in_use(
 
 /// Under which code it is reported that plans in use cannot be learned.
 pub(crate) fn code_of_plans(error: &ServiceError) -> Code {
-    match error.kind {
-        FailureKind::Refused {
-            status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
-            ..
-        } => Code::CloudControllerCredentials,
-        _ => Code::CloudControllerUnreachable,
+    if is_unauthorized(error) {
+        Code::CloudControllerCredentials
+    } else {
+        Code::CloudControllerUnreachable
     }
 }
 
 fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
     let (code, key, remedy) = if is_refusal(error) {
-        (
-            Code::CloudControllerCredentials,
-            "cf.uaa.authentication",
-            "check `cf.uaa.authentication`",
-        )
+        let (key, remedy) = ("cf.uaa.authentication", "check `cf.uaa.authentication`");
+        (Code::CloudControllerCredentials, key, remedy)
     } else {
         let remedy = match error.kind {
             FailureKind::NoAnswer { .. } | FailureKind::OutOfTime { .. } => {
@@ -235,7 +209,10 @@ fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use odb_clients::{Service, http::Method};
+    use odb_clients::{
+        Service,
+        http::{Method, StatusCode},
+    };
 
     use super::*;
 
@@ -263,7 +240,7 @@ mod tests {
             let source = ServiceError::new(Service::Uaa, Method::POST, "/oauth/token", kind);
             let finding = no_token(&url, &source);
             assert_eq!(finding.code.to_string(), code, "{status} {error}");
-            assert_eq!(finding.key, Some(key), "{status} {error}");
+            assert_eq!(finding.key.as_deref(), Some(key), "{status} {error}");
             assert!(finding.remedy.contains(key), "{finding}");
         }
     }

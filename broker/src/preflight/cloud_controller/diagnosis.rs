@@ -4,24 +4,27 @@ use odb_api_types::code::Code;
 use odb_clients::{
     FailureKind,
     cloud_controller::{CloudController, SEES_ALL},
-    http::StatusCode,
-    uaa::{ClientRights, TokenSource},
+    http::{StatusCode, address},
+    uaa::{ClientRights, Token, TokenSource},
 };
 
 use crate::{
     config::{CloudFoundry, CloudFoundryChecks, Offering, PlatformCredentials},
     finding::Finding,
     preflight::{
+        certificates::trust::Authorities,
         cloud_controller::connection as start,
         doctor::{
             chart::Chart,
+            context::{Context, FAULTY, timed},
             subject::{Probe, Subject},
-            whole::Whole,
         },
-        server::{answer::ask, configured::servers_of_cloud_foundry, reach::Server},
+        server::{
+            answer::ask,
+            reach::{AddressSource, Server},
+        },
         uaa::{
-            diagnosis::{self as uaa, Applicant, ApplicantKind, Granted},
-            foundation::Uaa,
+            diagnosis::{self as uaa, Applicant, ApplicantKind},
             grants::{Grants, Side},
             rights::{CloudControllerRights, missing},
         },
@@ -34,41 +37,63 @@ const PLANS_IN_USE: &str = "to find plans in use that are not offered";
 const USER_KEY: &str = "cf.uaa.authentication.user_credentials";
 
 /// Looks at the Cloud Controller and at its UAA, at both at once.
-pub(crate) async fn look(whole: &Whole<'_>, cf: &CloudFoundry) -> (Vec<Chart>, Uaa) {
-    let mut chart = Chart::of(Subject::CloudController);
-    let mut of_uaa = Chart::of(Subject::CloudControllerUaa);
-    let mut known = Uaa::default();
-    if let Some((server, uaa)) = servers_of_cloud_foundry(cf, &mut chart, &mut of_uaa) {
-        known.url = Some(uaa.url.clone());
-        if let Ok((client, _, tokens)) =
-            start::connect(cf, &server.belief.trust, &whole.patience.limits())
-        {
-            let applicant = applicant(cf);
-            let (ready, granted) = tokio::join!(
-                look_at_controller(whole, &server, &client, &mut chart),
-                look_at_uaa(whole, &uaa, (&tokens, applicant), &mut of_uaa),
-            );
-            if let Some(granted) = &granted {
-                known.issuer = granted.claims.as_ref().map(|claims| claims.issuer.clone());
-                let may_look = rights(granted, whole, applicant, &mut chart);
-                client_rights(granted, whole, cf, applicant, &mut of_uaa);
-                match (ready, may_look) {
-                    (Some(Ready), CloudControllerRights::Nothing) => {
-                        chart.not_asked(Probe::Plans, "the token does not let us look");
-                    }
-                    (Some(Ready), _) => plans(whole, cf, &client, &mut chart).await,
-                    (None, _) => {}
-                }
-            } else if ready.is_some() {
-                chart.not_asked(Probe::Rights, "there is no token to ask with");
-            }
-        }
-    }
-    (vec![chart, of_uaa], known)
+pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
+    let subjects = [Subject::CloudController, Subject::CloudControllerUaa];
+    let section = &context.sections.cloud_foundry;
+    let cf = match context.section(section, &subjects, "`cf` is not configured") {
+        Ok(cf) => cf,
+        Err(charts) => return charts,
+    };
+    let [mut chart, mut of_uaa] = subjects.map(|subject| context.chart(subject));
+    look_into(context, cf, &mut chart, &mut of_uaa).await;
+    vec![chart, of_uaa]
 }
 
-/// It can be asked more.
-struct Ready;
+async fn look_into(
+    context: &Context<'_>,
+    cf: &CloudFoundry,
+    chart: &mut Chart,
+    of_uaa: &mut Chart,
+) -> Option<()> {
+    let url = address::server(cf.url.as_written());
+    let authorities = Authorities::of_cloud_foundry(cf);
+    let Some(server) = Server::configured(url, "cf.url", authorities, chart) else {
+        // The same authorities count for both.
+        let why = match chart.findings().next() {
+            None => FAULTY,
+            Some(_) => "not asked, because there are no authorities that are believed",
+        };
+        of_uaa.not_asked(Probe::Answer, why);
+        return None;
+    };
+    let uaa = Server {
+        url: address::server(cf.uaa_url.as_written()).ok()?,
+        source: AddressSource::Key("cf.uaa.url"),
+        ..server.clone()
+    };
+    of_uaa.uaa.url = Some(uaa.url.clone());
+    let limits = context.timeouts.limits();
+    let (client, _, tokens) = start::connect(cf, &server.trust, &limits).ok()?;
+    let applicant = applicant(cf);
+    let (ready, token) = tokio::join!(
+        look_at_controller(&server, &client, chart),
+        look_at_uaa(&uaa, (&tokens, applicant), of_uaa),
+    );
+    let Some(token) = token else {
+        ready?;
+        chart.not_asked(Probe::Rights, "there is no token to ask with");
+        return None;
+    };
+    let may_look = rights(&token, context, applicant, chart);
+    client_rights(&token, context, cf, applicant, of_uaa);
+    ready?;
+    if may_look == CloudControllerRights::Nothing {
+        chart.not_asked(Probe::Plans, "the token does not let us look");
+    } else {
+        plans(context, cf, &client, chart).await;
+    }
+    Some(())
+}
 
 fn applicant(cf: &CloudFoundry) -> Applicant<'_> {
     match &cf.credentials {
@@ -86,76 +111,86 @@ fn applicant(cf: &CloudFoundry) -> Applicant<'_> {
 }
 
 async fn look_at_uaa(
-    whole: &Whole<'_>,
     server: &Server<'_>,
     (tokens, applicant): (&TokenSource, Applicant<'_>),
     chart: &mut Chart,
-) -> Option<Granted> {
-    uaa::look(server, chart, whole.patience).await?;
-    uaa::token(tokens, applicant, server, chart, whole.patience).await
+) -> Option<Token> {
+    uaa::look(server, chart).await?;
+    uaa::token(tokens, applicant, server, chart).await
 }
 
+/// Whether it can be asked more.
 async fn look_at_controller(
-    whole: &Whole<'_>,
     server: &Server<'_>,
     client: &CloudController,
     chart: &mut Chart,
-) -> Option<Ready> {
-    server.reach(chart, whole.patience).await?;
-    let answered = ask(server, &[], chart, whole.patience).await?;
-    let Ok(versions) = client.api_versions(&whole.patience.work()).await else {
-        answered.refute("Cloud Controller", server, chart);
-        return None;
+) -> Option<()> {
+    server.reach(chart).await?;
+    let answered = ask(server, &[], chart).await?;
+    let versions = client.api_versions(&chart.timeouts.work()).await.ok();
+    let told: Vec<String> = [
+        (
+            "version 3",
+            versions.as_ref().and_then(|all| all.v3.as_deref()),
+        ),
+        (
+            "version 2",
+            versions.as_ref().and_then(|all| all.v2.as_deref()),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(api, version)| Some(format!("{api}: {}", version?)))
+    .collect();
+    let Some(versions) = versions.filter(|_| !told.is_empty()) else {
+        return answered.refute("Cloud Controller", server, chart);
     };
-    let told = [("version 3", &versions.v3), ("version 2", &versions.v2)]
-        .into_iter()
-        .filter_map(|(api, version)| Some(format!("{api}: {}", version.as_deref()?)));
-    let told: Vec<_> = told.collect();
-    if told.is_empty() {
-        answered.refute("Cloud Controller", server, chart);
-        return None;
-    }
     let text = format!("Cloud Controller, {}", told.join(", "));
     chart.fine(Probe::Answer, answered.took, text);
     match versions.spoken() {
         Ok(spoken) => {
             chart.fine(Probe::Version, None, format!("{spoken} is spoken"));
-            Some(Ready)
+            Some(())
         }
         Err(error) => {
-            let trouble = Finding::tried(
+            let finding = Finding::tried(
                 Code::CloudControllerTooOld,
                 Some("cf.url"),
                 "to find a version of its API that we speak",
                 Chain(&error).to_string(),
                 "upgrade the foundation: version 3.95 or 2.57 is the least",
             );
-            chart.wrong(Probe::Version, None, trouble);
-            None
+            chart.failed(Probe::Version, None, finding)
         }
     }
 }
 
-fn grants_of<'a>(whole: &Whole<'a>) -> Grants<'a> {
-    Grants {
-        sections: whole.sections,
+/// What is to be corrected in the scopes of a token.
+fn of_scopes(code: Code, applicant: Applicant<'_>, came: String, remedy: String) -> Finding {
+    let tried = format!("the scopes of the token of {}", applicant.told());
+    Finding::tried(code, Some(applicant.key), tried, came, remedy)
+}
+
+fn update(context: &Context<'_>, applicant: Applicant<'_>, token: &Token) -> String {
+    let grants = Grants {
+        sections: context.sections,
         side: Side::Platform,
-    }
+    };
+    grants.update(applicant.name, token)
 }
 
 /// What we may look at, held against what looks.
 fn rights(
-    granted: &Granted,
-    whole: &Whole<'_>,
+    token: &Token,
+    context: &Context<'_>,
     applicant: Applicant<'_>,
     chart: &mut Chart,
 ) -> CloudControllerRights {
-    let rights = CloudControllerRights::of(granted.token.scopes());
+    let rights = CloudControllerRights::of(token.scopes());
     let give = match applicant.kind {
         ApplicantKind::Client => format!(
             "give it the authority `cloud_controller.admin` (`{}`); `{}` is enough for the broker, not for the errands that \
              register or delete",
-            grants_of(whole).update(applicant.name, &granted.token),
+            update(context, applicant, token),
             SEES_ALL[1]
         ),
         ApplicantKind::User => format!(
@@ -163,15 +198,7 @@ fn rights(
             applicant.name
         ),
     };
-    let trouble = |code, came| {
-        Finding::tried(
-            code,
-            Some(applicant.key),
-            format!("the scopes of the token of {}", applicant.told()),
-            came,
-            give,
-        )
-    };
+    let lacking = SEES_ALL.join("`, `");
     match rights {
         CloudControllerRights::Everything => {
             let text = "`cloud_controller.admin`: may do what the broker and all errands do";
@@ -183,30 +210,25 @@ fn rights(
             chart.fine(Probe::Rights, None, text);
         }
         CloudControllerRights::LooksAtParts => {
-            let (code, quotas) = if whole.offering().is_some_and(Offering::has_quotas) {
-                let what = "quotas count too little, ";
-                (Code::CountingRights, what)
+            let (code, quotas) = if context.offering().is_some_and(Offering::has_quotas) {
+                (Code::CountingRights, "quotas count too little, ")
             } else {
                 (Code::InstancesUnknown, "")
             };
             let came = format!(
-                "it sees only spaces in which it has a role, lacking `{}`: {quotas}plans in use may be missed, lists of instances \
-                 for upgrades are too short, and nothing is told to be an orphan",
-                SEES_ALL.join("`, `")
+                "it sees only spaces in which it has a role, lacking `{lacking}`: {quotas}plans in use may be missed, lists of \
+                 instances for upgrades are too short, and nothing is told to be an orphan"
             );
-            chart.odd(Probe::Rights, None, trouble(code, came));
+            let finding = of_scopes(code, applicant, came, give).warning();
+            chart.found(Probe::Rights, None, finding);
         }
         CloudControllerRights::Nothing => {
             let came = format!(
-                "it may not look at anything there, lacking `{}`, which the check of plans in use, quotas and lists of instances \
-                 need",
-                SEES_ALL.join("`, `")
+                "it may not look at anything there, lacking `{lacking}`, which the check of plans in use, quotas and lists of \
+                 instances need"
             );
-            chart.wrong(
-                Probe::Rights,
-                None,
-                trouble(Code::CloudControllerCredentials, came),
-            );
+            let finding = of_scopes(Code::CloudControllerCredentials, applicant, came, give);
+            chart.found(Probe::Rights, None, finding);
         }
     }
     rights
@@ -214,8 +236,8 @@ fn rights(
 
 /// What we may do with clients, where instances have some.
 fn client_rights(
-    granted: &Granted,
-    whole: &Whole<'_>,
+    token: &Token,
+    context: &Context<'_>,
     cf: &CloudFoundry,
     applicant: Applicant<'_>,
     chart: &mut Chart,
@@ -223,58 +245,52 @@ fn client_rights(
     let Some(definition) = &cf.client_definition else {
         return;
     };
-    let scopes = granted.token.scopes();
-    let trouble = |came| {
-        Finding::tried(
-            Code::ClientRights,
-            Some(applicant.key),
-            format!("the scopes of the token of {}", applicant.told()),
-            came,
-            format!(
-                "give it the authority `clients.admin` (`{}`), or remove `cf.uaa.client_definition`",
-                grants_of(whole).update(applicant.name, &granted.token)
-            ),
-        )
+    let finding = |came| {
+        let remedy = format!(
+            "give it the authority `clients.admin` (`{}`), or remove `cf.uaa.client_definition`",
+            update(context, applicant, token)
+        );
+        of_scopes(Code::ClientRights, applicant, came, remedy)
     };
-    match ClientRights::of(&granted.token) {
-        ClientRights::All => {
-            chart.fine(Probe::Rights, None, "may administer clients");
-        }
+    match ClientRights::of(token) {
+        ClientRights::All => chart.fine(Probe::Rights, None, "may administer clients"),
         ClientRights::Unknown => chart.not_asked(Probe::Rights, "UAA does not tell scopes"),
         ClientRights::Limited if definition.needs_an_administrator() => {
             let came = "it lacks `clients.admin`: with `clients.write` the UAA refuses authorities, the grant `password` and \
                         scopes that it has not itself in `cf.uaa.client_definition`";
-            chart.odd(Probe::Rights, None, trouble(came.to_owned()));
+            let finding = finding(came.to_owned()).warning();
+            chart.found(Probe::Rights, None, finding);
         }
         ClientRights::Limited => {
             let text = "may write clients as far as `cf.uaa.client_definition` wants it";
             chart.fine(Probe::Rights, None, text);
         }
         ClientRights::Lacking => {
-            let needed = ["clients.read", "clients.write"];
-            let lacking = missing(&needed, scopes);
+            let lacking = missing(&["clients.read", "clients.write"], token.scopes());
             let came = format!(
                 "it lacks `{}` or `clients.admin`, which `cf.uaa.client_definition` needs",
                 lacking.join("`, `")
             );
-            chart.wrong(Probe::Rights, None, trouble(came));
+            chart.found(Probe::Rights, None, finding(came));
         }
     }
 }
 
-async fn plans(whole: &Whole<'_>, cf: &CloudFoundry, client: &CloudController, chart: &mut Chart) {
-    let Some(offering) = whole.offering() else {
-        chart.not_asked(Probe::Plans, "because of the faults in the file");
-        return;
+async fn plans(
+    context: &Context<'_>,
+    cf: &CloudFoundry,
+    client: &CloudController,
+    chart: &mut Chart,
+) {
+    let Some(offering) = context.offering() else {
+        return chart.not_asked(Probe::Plans, "because of the faults in the file");
     };
     if cf.checks == CloudFoundryChecks::Skipped {
-        let text = "`broker.disable_cf_startup_checks` is set";
-        chart.not_asked(Probe::Plans, text);
-        return;
+        let why = "`broker.disable_cf_startup_checks` is set";
+        return chart.not_asked(Probe::Plans, why);
     }
-    let began = tokio::time::Instant::now();
-    let outcome = start::plans_in_use(client, &whole.patience.work(), offering).await;
-    let took = began.elapsed();
+    let call = context.timeouts.work();
+    let (outcome, took) = timed(start::plans_in_use(client, &call, offering)).await;
     match outcome {
         Ok(gone) if gone.is_empty() => {
             let text = "every plan with service instances is offered";
@@ -282,33 +298,24 @@ async fn plans(whole: &Whole<'_>, cf: &CloudFoundry, client: &CloudController, c
         }
         Ok(gone) => {
             for fault in gone {
-                let finding = Finding {
-                    tried: PLANS_IN_USE.to_owned(),
-                    ..fault
-                };
-                chart.wrong(Probe::Plans, took, finding);
+                let tried = PLANS_IN_USE.to_owned();
+                chart.found(Probe::Plans, took, Finding { tried, ..fault });
             }
         }
         Err(source) => {
-            let remedy = if matches!(
-                source.kind,
+            let remedy = match source.kind {
                 FailureKind::Refused {
                     status: StatusCode::UNAUTHORIZED,
                     ..
+                } => {
+                    "it does not take the tokens of `cf.uaa.url`: give the UAA of this foundation (`cf curl /` names it)"
                 }
-            ) {
-                "it does not take the tokens of `cf.uaa.url`: give the UAA of this foundation (`cf curl /` names it)"
-            } else {
-                "look at the log of the Cloud Controller"
+                _ => "look at the log of the Cloud Controller",
             };
-            let finding = Finding::tried(
-                start::code_of_plans(&source),
-                Some("cf.uaa.url"),
-                PLANS_IN_USE,
-                Chain(&source).to_string(),
-                remedy,
-            );
-            chart.wrong(Probe::Plans, took, finding);
+            let (code, key) = (start::code_of_plans(&source), Some("cf.uaa.url"));
+            let came = Chain(&source).to_string();
+            let finding = Finding::tried(code, key, PLANS_IN_USE, came, remedy);
+            chart.found(Probe::Plans, took, finding);
         }
     }
 }

@@ -1,372 +1,359 @@
 //! A CredHub, of either foundation, and its UAA.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
+use futures_util::future::join_all;
 use odb_clients::{
-    FailureKind, ServiceError,
+    ServiceError,
     credhub::{
-        Actor, ConnectCredHubError, CredHub, CredHubClient, CredentialName, PermittedOperation,
+        Actor, ConnectCredHubError, CredHub, CredHubClient, CredHubVersion, CredentialName,
+        PermittedOperation,
     },
-    http::StatusCode,
+    http::address,
+    uaa::Token,
 };
 
 use crate::{
+    config::Address,
     finding::Finding,
     preflight::{
+        certificates::trust::Authorities,
+        credhub::connection::client,
         director::diagnosis as director,
         doctor::{
             chart::Chart,
-            patience::Patience,
+            context::{Context, timed},
             subject::{Probe, Subject},
-            whole::Whole,
         },
         server::{
             answer::ask,
             reach::{AddressSource, Server},
         },
         uaa::{
-            diagnosis::{self as uaa, Applicant, Granted},
-            foundation::Uaa,
-            grants::Grants,
-            rights::{CREDHUB_SCOPES, missing, not_permitted, to_permit},
+            diagnosis::{self as uaa, Applicant, ApplicantKind, is_unauthorized},
+            grants::{Grants, Side},
+            rights::{
+                CREDHUB_SCOPES, WITH_CREDENTIALS, WITH_SECRETS, missing, not_permitted, to_permit,
+            },
         },
     },
     telemetry::Chain,
 };
 
-/// What is particular to one of the two.
-pub(crate) struct Particulars<'a> {
-    pub(crate) subject: Subject,
-    pub(crate) of_uaa: Subject,
-    pub(crate) client: CredHubClient,
-    pub(crate) applicant: Applicant<'a>,
-    pub(crate) grants: Grants<'a>,
+const UNSEEN: &str = "no permission can be seen: there is none, or it lacks `read_acl`";
+
+/// What is configured of one of the two.
+struct Endpoint<'a> {
+    context: &'a Context<'a>,
+    side: Side,
+    /// Where it is, and by which key.
+    address: (&'a Address, &'static str),
+    authorities: Authorities<'a>,
+    client: CredHubClient,
+    /// Where the client's credentials stand.
+    key: &'static str,
     /// The key by which the authority of its UAA is given.
-    pub(crate) uaa_authority: &'static str,
-    /// The folder in which the broker works, such as `/odb`, and the one within it that is its own.
-    pub(crate) folders: [Option<CredentialName>; 2],
-    pub(crate) needed: &'static [PermittedOperation],
+    uaa_authority: &'static str,
+    /// The folder in which all brokers work.
+    root: &'static str,
+    needed: &'static [PermittedOperation],
     /// What it is needed for.
-    pub(crate) feature: &'static str,
-    /// Names the Director that keeps the variables of deployments there, which are read for adapters.
-    pub(crate) of_director: Option<&'a Whole<'a>>,
+    feature: &'static str,
 }
 
-/// Looks at a CredHub and the UAA that it names.
-pub(crate) async fn look(
-    server: Option<Server<'_>>,
-    mut chart: Chart,
-    particulars: Particulars<'_>,
-    patience: Patience,
-) -> (Vec<Chart>, Uaa) {
-    let mut of_uaa = Chart::of(particulars.of_uaa);
-    let mut known = Uaa::default();
-    if let Some(server) = server {
-        let charts = (&mut chart, &mut of_uaa);
-        look_into(&server, charts, &particulars, &mut known, patience).await;
-    }
-    (vec![chart, of_uaa], known)
-}
-
-async fn look_into(
-    server: &Server<'_>,
-    (chart, of_uaa): (&mut Chart, &mut Chart),
-    particulars: &Particulars<'_>,
-    known: &mut Uaa,
-    patience: Patience,
-) -> Option<()> {
-    server.reach(chart, patience).await?;
-    let answered = ask(server, &["info"], chart, patience).await?;
-    let call = patience.call();
-    let connected = CredHub::connect(
-        &call,
-        server.url.as_str(),
-        &server.belief.trust,
-        particulars.client.clone(),
-        patience.limits(),
-    );
-    let credhub = match connected.await {
-        Ok(credhub) => credhub,
-        Err(ConnectCredHubError::UaaAddress(error)) => {
-            let trouble = Finding::tried(
-                chart.subject.unreachable(),
-                None,
-                "to read where its UAA is",
-                Chain(&error).to_string(),
-                "correct `credhub.authentication.uaa.url` in CredHub's own manifest",
-            );
-            chart.wrong(Probe::Answer, answered.took, trouble);
-            return None;
-        }
-        Err(_) => {
-            answered.refute("CredHub", server, chart);
-            return None;
-        }
+/// Looks at the Director's CredHub and the UAA that it names.
+pub(crate) async fn look_at_the_directors(context: &Context<'_>) -> Vec<Chart> {
+    let (section, subject) = (&context.sections.bosh_credhub, Subject::DirectorCredHub);
+    let switched_off = "`broker.enable_secure_manifests` is off";
+    let access = match context.section(section, &[subject], switched_off) {
+        Ok(access) => access,
+        Err(charts) => return charts,
     };
-    let tokens = credhub.tokens();
-    let mut belief = server.belief.clone();
-    belief.key = particulars.uaa_authority;
-    let uaa = Server {
-        url: tokens.server(),
-        source: AddressSource::Neighbour {
-            who: particulars.subject.title(),
-            setting: "`credhub.authentication.uaa.url` in its manifest",
-        },
-        belief,
+    let mut authorities = Authorities::of_directors_credhub(access);
+    let bosh = context.sections.bosh.right();
+    if bosh.and_then(|bosh| bosh.root_ca_cert.as_ref()) == access.ca_certs.as_ref() {
+        for (given_by, _) in &mut authorities.configured {
+            *given_by = "bosh.root_ca_cert";
+        }
+    }
+    let endpoint = Endpoint {
+        context,
+        side: Side::Director,
+        address: (&access.url, "bosh_credhub.url"),
+        authorities,
+        client: client(&access.client_id, &access.client_secret),
+        key: "bosh_credhub.authentication.uaa.client_credentials",
+        uaa_authority: "bosh_credhub.root_ca_cert",
+        root: "/odb",
+        needed: &WITH_SECRETS,
+        feature: "secure manifests (`broker.enable_secure_manifests`)",
     };
-    let text = format!("CredHub, whose tokens come from `{}`", uaa.authority());
-    chart.fine(Probe::Answer, answered.took, text);
-    known.url = Some(tokens.server());
-    if uaa::look(&uaa, of_uaa, patience).await.is_none() {
-        chart.not_asked(Probe::Credentials, "its UAA cannot be asked");
-        return None;
-    }
-    let granted = uaa::token(tokens, particulars.applicant, &uaa, chart, patience).await?;
-    known.issuer = granted.claims.as_ref().map(|claims| claims.issuer.clone());
-    let may_enter = scopes(&granted, particulars, chart);
-    let version = version(&credhub, particulars, may_enter, chart, patience).await?;
-    if version.is_before_2() {
-        let text = "CredHub before 2.0 knows no permissions for folders";
-        chart.not_asked(Probe::Rights, text);
-        return Some(());
-    }
-    permissions(&credhub, particulars, chart, patience).await
+    endpoint.look([subject, Subject::DirectorCredHubUaa]).await
 }
 
-/// Whether the token lets us in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Entry {
-    Allowed,
-    Refused,
-}
-
-fn scopes(granted: &Granted, particulars: &Particulars<'_>, chart: &mut Chart) -> Entry {
-    let missing = missing(&CREDHUB_SCOPES, granted.token.scopes());
-    if missing.is_empty() {
-        return Entry::Allowed;
-    }
-    let name = particulars.applicant.name;
-    let trouble = Finding::tried(
-        chart.subject.strangers(),
-        Some(particulars.applicant.key),
-        format!(
-            "the scopes of the token of {}",
-            particulars.applicant.told()
-        ),
-        format!(
-            "it lacks `{}`, which {} need",
-            missing.join("`, `"),
-            particulars.feature
-        ),
-        format!(
-            "give it what it lacks (`{}`)",
-            particulars.grants.update(name, &granted.token)
-        ),
-    );
-    chart.wrong(Probe::Rights, None, trouble);
-    Entry::Refused
-}
-
-async fn version(
-    credhub: &CredHub,
-    particulars: &Particulars<'_>,
-    entry: Entry,
-    chart: &mut Chart,
-    patience: Patience,
-) -> Option<odb_clients::credhub::CredHubVersion> {
-    if entry == Entry::Refused {
-        chart.not_asked(Probe::Version, "the token does not let us in");
-        return None;
-    }
-    let began = tokio::time::Instant::now();
-    let told = credhub.version(&patience.call()).await;
-    let took = began.elapsed();
-    match told {
-        Ok(version) => {
-            chart.fine(Probe::Version, took, format!("CredHub {version}"));
-            Some(version)
-        }
-        Err(error) => {
-            chart.wrong(
-                Probe::Version,
-                took,
-                refused(&error, particulars, chart.subject),
-            );
-            None
-        }
-    }
-}
-
-fn refused(error: &ServiceError, particulars: &Particulars<'_>, subject: Subject) -> Finding {
-    let is_stranger = matches!(
-        error.kind,
-        FailureKind::Refused {
-            status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN,
-            ..
-        }
-    );
-    let (code, remedy) = if is_stranger {
-        let remedy = "it does not take the tokens of the UAA that it names: compare `credhub.authentication.uaa` in its \
-                      manifest with that UAA, and the clocks of both";
-        (subject.strangers(), remedy.to_owned())
-    } else {
-        (
-            subject.unreachable(),
-            format!("look at the log of the {subject}"),
-        )
+/// Looks at the CredHub of applications and the UAA that it names.
+pub(crate) async fn look_at_that_of_applications(context: &Context<'_>) -> Vec<Chart> {
+    let (section, subject) = (&context.sections.runtime_credhub, Subject::RuntimeCredHub);
+    let section = match context.section(section, &[subject], "`credhub` is not configured") {
+        Ok(section) => section,
+        Err(charts) => return charts,
     };
-    Finding::tried(
-        code,
-        Some(particulars.applicant.key),
-        format!("to read from it as {}", particulars.applicant.told()),
-        Chain(error).to_string(),
-        remedy,
-    )
+    let endpoint = Endpoint {
+        context,
+        side: Side::Platform,
+        address: (&section.url, "credhub.api_url"),
+        authorities: Authorities::of_runtime_credhub(section),
+        client: client(&section.client_id, &section.client_secret),
+        key: "credhub.client_secret",
+        uaa_authority: "credhub.internal_uaa_ca_cert",
+        root: "/c",
+        needed: &WITH_CREDENTIALS,
+        feature: "secure bindings (`credhub`)",
+    };
+    endpoint.look([subject, Subject::RuntimeCredHubUaa]).await
 }
 
-/// CredHub shows permissions to who may see them, and else says that there are none.
-async fn permissions(
-    credhub: &CredHub,
-    particulars: &Particulars<'_>,
-    chart: &mut Chart,
-    patience: Patience,
-) -> Option<()> {
-    let applicant = particulars.applicant;
-    let actor = Actor::UaaClient(applicant.name.to_owned());
-    let mut folders: Vec<Option<&CredentialName>> =
-        particulars.folders.iter().flatten().map(Some).collect();
-    // Everything there is.
-    folders.push(None);
-    let call = patience.work();
-    let began = tokio::time::Instant::now();
-    let asked = folders
-        .iter()
-        .map(|folder| credhub.permitted_below(&call, *folder, &actor));
-    let answers = futures_util::future::join_all(asked).await;
-    let took = began.elapsed();
-    let mut permitted = BTreeSet::new();
-    for answer in answers {
-        match answer {
-            Ok(operations) => permitted.extend(operations),
-            Err(error) => {
-                chart.wrong(
-                    Probe::Rights,
-                    took,
-                    refused(&error, particulars, chart.subject),
+impl Endpoint<'_> {
+    async fn look(self, subjects: [Subject; 2]) -> Vec<Chart> {
+        let [mut chart, mut of_uaa] = subjects.map(|subject| self.context.chart(subject));
+        self.look_into(&mut chart, &mut of_uaa).await;
+        vec![chart, of_uaa]
+    }
+
+    async fn look_into(&self, chart: &mut Chart, of_uaa: &mut Chart) -> Option<()> {
+        let (url, key) = (address::server(self.address.0.as_written()), self.address.1);
+        let server = Server::configured(url, key, self.authorities.clone(), chart)?;
+        server.reach(chart).await?;
+        let answered = ask(&server, &["info"], chart).await?;
+        let (call, limits) = (chart.timeouts.call(), chart.timeouts.limits());
+        let (url, client) = (server.url.as_str(), self.client.clone());
+        let credhub = match CredHub::connect(&call, url, &server.trust, client, limits).await {
+            Ok(credhub) => credhub,
+            Err(ConnectCredHubError::UaaAddress(error)) => {
+                let finding = Finding::tried(
+                    chart.subject.unreachable(),
+                    None,
+                    "to read where its UAA is",
+                    Chain(&error).to_string(),
+                    "correct `credhub.authentication.uaa.url` in CredHub's own manifest",
                 );
-                return None;
+                return chart.failed(Probe::Answer, answered.took, finding);
+            }
+            Err(_) => return answered.refute("CredHub", &server, chart),
+        };
+        let tokens = credhub.tokens();
+        let mut uaa = Server {
+            url: tokens.server(),
+            source: AddressSource::Upstream {
+                who: chart.subject.names().0,
+                setting: "`credhub.authentication.uaa.url` in its manifest",
+            },
+            ..server.clone()
+        };
+        uaa.authorities.key = self.uaa_authority;
+        let text = format!("CredHub, whose tokens come from `{}`", uaa.authority());
+        chart.fine(Probe::Answer, answered.took, text);
+        chart.uaa.url = Some(tokens.server());
+        if uaa::look(&uaa, of_uaa).await.is_none() {
+            chart.not_asked(Probe::Credentials, "its UAA cannot be asked");
+            return None;
+        }
+        let token = uaa::token(tokens, self.applicant(), &uaa, chart).await?;
+        if !self.may_enter(&token, chart) {
+            chart.not_asked(Probe::Version, "the token does not let us in");
+            return None;
+        }
+        if self.version(&credhub, chart).await?.is_before_2() {
+            let text = "CredHub before 2.0 knows no permissions for folders";
+            chart.not_asked(Probe::Rights, text);
+            return Some(());
+        }
+        self.permissions(&credhub, chart).await
+    }
+
+    fn applicant(&self) -> Applicant<'_> {
+        Applicant {
+            kind: ApplicantKind::Client,
+            name: &self.client.client_id,
+            key: self.key,
+        }
+    }
+
+    fn actor(&self) -> Actor {
+        Actor::UaaClient(self.client.client_id.clone())
+    }
+
+    fn may_enter(&self, token: &Token, chart: &mut Chart) -> bool {
+        let missing = missing(&CREDHUB_SCOPES, token.scopes());
+        if missing.is_empty() {
+            return true;
+        }
+        let grants = Grants {
+            sections: self.context.sections,
+            side: self.side,
+        };
+        let (feature, update) = (self.feature, grants.update(&self.client.client_id, token));
+        let finding = Finding::tried(
+            chart.subject.strangers(),
+            Some(self.key),
+            format!("the scopes of the token of {}", self.applicant().told()),
+            format!("it lacks `{}`, which {feature} need", missing.join("`, `")),
+            format!("give it what it lacks (`{update}`)"),
+        );
+        chart.found(Probe::Rights, None, finding);
+        false
+    }
+
+    async fn version(&self, credhub: &CredHub, chart: &mut Chart) -> Option<CredHubVersion> {
+        let call = chart.timeouts.call();
+        let (version, took) = timed(credhub.version(&call)).await;
+        match version {
+            Ok(version) => {
+                chart.fine(Probe::Version, took, format!("CredHub {version}"));
+                Some(version)
+            }
+            Err(error) => {
+                let finding = self.refused(&error, chart.subject);
+                chart.failed(Probe::Version, took, finding)
             }
         }
     }
-    let folder = particulars.folders.iter().flatten().next_back();
-    let path = format!("{}/*", folder.map_or("", CredentialName::as_str));
-    let lacking = not_permitted(particulars.needed, &permitted);
-    if lacking.is_empty() {
-        let operations: Vec<_> = permitted.iter().map(ToString::to_string).collect();
-        let text = format!("`{}` below `{path}`", operations.join("`, `"));
-        chart.fine(Probe::Rights, took, text);
-        if let Some(whole) = particulars.of_director
-            && let Some(folder) = director::folder_of_variables(whole).await
-        {
-            variables(credhub, particulars, &folder, chart, patience).await;
-        }
-        return Some(());
-    }
-    if permitted.is_empty() && keeps_no_permissions(credhub, patience).await {
-        chart.not_asked(
-            Probe::Rights,
-            "no permission can be seen, and names can: CredHub seems to keep none (`authorization.acls.enabled: false`)",
-        );
-        return Some(());
-    }
-    let subject = chart.subject;
-    let wanted = to_permit(particulars.needed, &permitted);
-    let trouble = |came| {
-        Finding::tried(
-            subject.strangers(),
-            Some(applicant.key),
-            format!("to see what `{actor}` may do below `{path}`"),
-            came,
-            format!(
-                "let an administrator of CredHub permit it: `credhub set-permission -p '{path}' -a {actor} -o {}`",
-                wanted.join(",")
-            ),
-        )
-    };
-    if permitted.is_empty() {
-        let came = format!(
-            "no permission can be seen: there is none, or it lacks `read_acl`; {} need `{}`",
-            particulars.feature,
-            not_permitted(particulars.needed, &BTreeSet::new()).join("`, `")
-        );
-        let trouble = trouble(came);
-        chart.odd(Probe::Rights, took, trouble);
-    } else {
-        let came = format!(
-            "it lacks `{}`, which {} need",
-            lacking.join("`, `"),
-            particulars.feature
-        );
-        let trouble = trouble(came);
-        chart.wrong(Probe::Rights, took, trouble);
-    }
-    None
-}
 
-/// Without `read` there, an adapter gets no variable that a manifest declares, which only adapters that need one notice.
-async fn variables(
-    credhub: &CredHub,
-    particulars: &Particulars<'_>,
-    folder: &CredentialName,
-    chart: &mut Chart,
-    patience: Patience,
-) {
-    let applicant = particulars.applicant;
-    let actor = Actor::UaaClient(applicant.name.to_owned());
-    let call = patience.work();
-    let began = tokio::time::Instant::now();
-    let (below, everywhere) = tokio::join!(
-        credhub.permitted_below(&call, Some(folder), &actor),
-        credhub.permitted_below(&call, None, &actor),
-    );
-    let took = began.elapsed();
-    let permitted: BTreeSet<PermittedOperation> = match (below, everywhere) {
-        (Ok(below), Ok(everywhere)) => below.into_iter().chain(everywhere).collect(),
-        (Err(error), _) | (_, Err(error)) => {
-            let trouble = refused(&error, particulars, chart.subject);
-            chart.wrong(Probe::Rights, took, trouble);
-            return;
-        }
-    };
-    let path = format!("{folder}/*");
-    if permitted.contains(&PermittedOperation::Read) {
-        let text = format!("`read` below `{path}`, where the variables of deployments are");
-        chart.fine(Probe::Rights, took, text);
-        return;
+    fn refused(&self, error: &ServiceError, subject: Subject) -> Finding {
+        let (code, remedy) = if is_unauthorized(error) {
+            let remedy = "it does not take the tokens of the UAA that it names: compare `credhub.authentication.uaa` in its \
+                          manifest with that UAA, and the clocks of both";
+            (subject.strangers(), remedy.to_owned())
+        } else {
+            let remedy = format!("look at the log of the {subject}");
+            (subject.unreachable(), remedy)
+        };
+        let tried = format!("to read from it as {}", self.applicant().told());
+        Finding::tried(
+            code,
+            Some(self.key),
+            tried,
+            Chain(error).to_string(),
+            remedy,
+        )
     }
-    let seen = if permitted.is_empty() {
-        "no permission can be seen: there is none, or it lacks `read_acl`"
-    } else {
-        "it lacks `read`"
-    };
-    let wanted = to_permit(&[PermittedOperation::Read], &permitted);
-    let trouble = Finding::tried(
-        chart.subject.strangers(),
-        Some(applicant.key),
-        format!("to see what `{actor}` may do below `{path}`"),
-        format!(
+
+    /// CredHub shows permissions to who may see them, and else says that there are none.
+    async fn permissions(&self, credhub: &CredHub, chart: &mut Chart) -> Option<()> {
+        let offering = self.context.offering();
+        let own = offering.map(|offering| format!("{}/{}", self.root, offering.id));
+        let folders: Vec<CredentialName> = [Some(self.root.to_owned()), own]
+            .into_iter()
+            .filter_map(|folder| CredentialName::try_from(folder?).ok())
+            .collect();
+        let asked = self.permitted_below(credhub, &folders, chart).await;
+        let (permitted, took) = asked?;
+        let path = format!("{}/*", folders.last().map_or("", CredentialName::as_str));
+        let lacking = not_permitted(self.needed, &permitted);
+        if lacking.is_empty() {
+            let operations: Vec<_> = permitted.iter().map(ToString::to_string).collect();
+            let text = format!("`{}` below `{path}`", operations.join("`, `"));
+            chart.fine(Probe::Rights, took, text);
+            if self.side == Side::Director
+                && let Some(folder) = director::folder_of_variables(self.context).await
+            {
+                self.variables(credhub, folder, chart).await;
+            }
+            return Some(());
+        }
+        if permitted.is_empty() && keeps_no_permissions(credhub, chart).await {
+            chart.not_asked(
+                Probe::Rights,
+                "no permission can be seen, and names can: CredHub seems to keep none (`authorization.acls.enabled: false`)",
+            );
+            return Some(());
+        }
+        let feature = self.feature;
+        let wanted = to_permit(self.needed, &permitted);
+        let finding = if permitted.is_empty() {
+            let needed = not_permitted(self.needed, &permitted).join("`, `");
+            let came = format!("{UNSEEN}; {feature} need `{needed}`");
+            self.of_permissions(&path, came, &wanted, chart).warning()
+        } else {
+            let came = format!("it lacks `{}`, which {feature} need", lacking.join("`, `"));
+            self.of_permissions(&path, came, &wanted, chart)
+        };
+        chart.failed(Probe::Rights, took, finding)
+    }
+
+    /// Without `read` there, an adapter gets no variable that a manifest declares, which only adapters that need one notice.
+    async fn variables(
+        &self,
+        credhub: &CredHub,
+        folder: CredentialName,
+        chart: &mut Chart,
+    ) -> Option<()> {
+        let path = format!("{folder}/*");
+        let asked = self.permitted_below(credhub, &[folder], chart).await;
+        let (permitted, took) = asked?;
+        if permitted.contains(&PermittedOperation::Read) {
+            let text = format!("`read` below `{path}`, where the variables of deployments are");
+            chart.fine(Probe::Rights, took, text);
+            return Some(());
+        }
+        let seen = if permitted.is_empty() {
+            UNSEEN
+        } else {
+            "it lacks `read`"
+        };
+        let came = format!(
             "{seen}; bindings and updates fail where the adapter needs the value of a variable that the manifest declares"
-        ),
-        format!(
-            "let an administrator of CredHub permit it: `credhub set-permission -p '{path}' -a {actor} -o {}`",
-            wanted.join(",")
-        ),
-    );
-    chart.odd(Probe::Rights, took, trouble);
+        );
+        let wanted = to_permit(&[PermittedOperation::Read], &permitted);
+        let finding = self.of_permissions(&path, came, &wanted, chart);
+        chart.failed(Probe::Rights, took, finding.warning())
+    }
+
+    /// What may be done below some folders or below all, and how long it took to learn that.
+    async fn permitted_below(
+        &self,
+        credhub: &CredHub,
+        folders: &[CredentialName],
+        chart: &mut Chart,
+    ) -> Option<(BTreeSet<PermittedOperation>, Duration)> {
+        let (actor, call) = (self.actor(), chart.timeouts.work());
+        let folders = folders.iter().map(Some).chain([None]);
+        let asked = folders.map(|folder| credhub.permitted_below(&call, folder, &actor));
+        let (answers, took) = timed(join_all(asked)).await;
+        let answers: Result<Vec<_>, _> = answers.into_iter().collect();
+        match answers {
+            Ok(permitted) => Some((permitted.into_iter().flatten().collect(), took)),
+            Err(error) => {
+                let finding = self.refused(&error, chart.subject);
+                chart.failed(Probe::Rights, took, finding)
+            }
+        }
+    }
+
+    fn of_permissions(
+        &self,
+        path: &str,
+        came: String,
+        wanted: &[String],
+        chart: &Chart,
+    ) -> Finding {
+        let (actor, wanted) = (self.actor(), wanted.join(","));
+        let tried = format!("to see what `{actor}` may do below `{path}`");
+        let remedy = format!(
+            "let an administrator of CredHub permit it: `credhub set-permission -p '{path}' -a {actor} -o {wanted}`"
+        );
+        Finding::tried(
+            chart.subject.strangers(),
+            Some(self.key),
+            tried,
+            came,
+            remedy,
+        )
+    }
 }
 
 /// Who sees names without a permission is at a CredHub that asks for none, as the Director's often is.
-async fn keeps_no_permissions(credhub: &CredHub, patience: Patience) -> bool {
-    let names = credhub.names_like(&patience.call(), "/").await;
+async fn keeps_no_permissions(credhub: &CredHub, chart: &Chart) -> bool {
+    let names = credhub.names_like(&chart.timeouts.call(), "/").await;
     names.is_ok_and(|names| !names.is_empty())
 }

@@ -1,5 +1,4 @@
-//! Probes of the Director's CredHub and of that of applications.
+//! Probes of CredHub, of the Director's and of that of applications.
 
+pub(crate) mod connection;
 pub(crate) mod diagnosis;
-pub(crate) mod of_applications;
-pub(crate) mod of_director;

@@ -4,14 +4,14 @@ use odb_api_types::code::Code;
 use odb_clients::{
     FailureKind,
     director::{ConnectError, Credentials, Director, Info},
-    http::{Call, Limits},
+    http::{Call, Limits, Trust},
 };
 
 use crate::{
     config::{Bosh, Config, DirectorCredentials},
-    finding::{Finding, Severity},
+    finding::Finding,
     preflight::{
-        certificates::trust,
+        certificates::trust::Authorities,
         director::version,
         start::Checked,
         uaa::{diagnosis::is_refusal, rights::DirectorRights},
@@ -25,47 +25,45 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
     let url = &bosh.url;
     let call = Call::within(config.broker.timings.start_up);
     let director = connect(bosh, &call).await?;
+    let stranger = |code, found| {
+        Finding::fault(
+            code,
+            "bosh.authentication",
+            found,
+            "check `bosh.authentication`",
+        )
+    };
     let (info, stranger) = match director.authenticated_info(&call).await {
         Ok(info) if info.user.is_some() => (Some(info), None),
-        Ok(info) => (
-            Some(info),
-            Some(Finding::fault(
-                Code::DirectorCredentials,
-                "bosh.authentication",
-                format!("the Director at `{url}` does not know us"),
-                "check `bosh.authentication`",
-            )),
-        ),
+        Ok(info) => {
+            let found = format!("the Director at `{url}` does not know us");
+            (Some(info), Some(stranger(Code::DirectorCredentials, found)))
+        }
         Err(source) => {
-            // Who has no token can still be told the version.
-            let info = match source.kind {
-                FailureKind::NoToken { .. } => director.info(&call).await.ok(),
-                _ => None,
+            let (info, code) = match &source.kind {
+                // Who has no token can still be told the version.
+                FailureKind::NoToken { source } => {
+                    let code = if is_refusal(source) {
+                        Code::DirectorCredentials
+                    } else {
+                        Code::DirectorUnreachable
+                    };
+                    (director.info(&call).await.ok(), code)
+                }
+                FailureKind::Unauthenticated => (None, Code::DirectorCredentials),
+                _ => (None, Code::DirectorUnreachable),
             };
-            let code = match &source.kind {
-                FailureKind::Unauthenticated => Code::DirectorCredentials,
-                FailureKind::NoToken { source } if is_refusal(source) => Code::DirectorCredentials,
-                _ => Code::DirectorUnreachable,
-            };
-            let finding = Finding::fault(
-                code,
-                "bosh.authentication",
-                format!("could not authenticate to the Director at `{url}`"),
-                "check `bosh.authentication`",
-            );
-            (info, Some(finding.because(&source)))
+            let found = format!("could not authenticate to the Director at `{url}`");
+            (info, Some(stranger(code, found).because(&source)))
         }
     };
     let too_old = info.as_ref().and_then(|info| {
         let cause = version::check(&info.version, &config.offering).err()?;
+        let found = format!("the Director at `{url}` cannot do what is configured");
+        let remedy = "upgrade it, or leave that out";
         Some(Finding {
             cause,
-            ..Finding::fault(
-                Code::DirectorTooOld,
-                "bosh.url",
-                format!("the Director at `{url}` cannot do what is configured"),
-                "upgrade it, or leave that out",
-            )
+            ..Finding::fault(Code::DirectorTooOld, "bosh.url", found, remedy)
         })
     });
     let faults: Vec<_> = stranger.into_iter().chain(too_old).collect();
@@ -111,47 +109,35 @@ async fn too_few_rights(
         "client `{client_id}` {reach} at the Director at `{}`, so that every order will fail",
         bosh.url
     );
-    Some(Finding {
-        severity: Severity::Warning,
-        ..Finding::fault(
-            Code::DirectorRights,
-            "bosh.authentication",
-            found,
-            "give it the authority `bosh.teams.TEAM.admin`",
-        )
-    })
+    let remedy = "give it the authority `bosh.teams.TEAM.admin`";
+    Some(Finding::fault(Code::DirectorRights, "bosh.authentication", found, remedy).warning())
 }
 
 async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
-    let trust = trust::of_the_director("bosh.root_ca_cert", bosh.root_ca_cert.as_deref())?;
-    Director::connect(
-        call,
-        bosh.url.as_written(),
-        &trust,
-        credentials(bosh),
-        Limits::default(),
-    )
-    .await
-    .map_err(|error: ConnectError| {
+    let trust = Authorities::of_director(bosh).trust()?;
+    let director = open(call, bosh, &trust, Limits::default()).await;
+    let director = director.map_err(|error| {
         let code = match error {
             ConnectError::OtherAuthentication { .. } | ConnectError::Unusable => {
                 Code::DirectorCredentials
             }
             _ => Code::DirectorUnreachable,
         };
-        let finding = Finding::fault(
-            code,
-            "bosh.url",
-            format!("could not get to know the Director at `{}`", bosh.url),
-            "check `bosh.url`, `bosh.root_ca_cert` and that it can be reached from here",
-        );
-        vec![finding.because(&error)]
-    })
+        let found = format!("could not get to know the Director at `{}`", bosh.url);
+        let remedy = "check `bosh.url`, `bosh.root_ca_cert` and that it can be reached from here";
+        Finding::fault(code, "bosh.url", found, remedy).because(&error)
+    })?;
+    Ok(director)
 }
 
-/// As whom we speak to the Director.
-pub(crate) fn credentials(bosh: &Bosh) -> Credentials {
-    match &bosh.credentials {
+/// Connects to the Director with what is configured.
+pub(crate) async fn open(
+    call: &Call,
+    bosh: &Bosh,
+    trust: &Trust,
+    limits: Limits,
+) -> Result<Director, ConnectError> {
+    let credentials = match &bosh.credentials {
         DirectorCredentials::Basic { username, password } => Credentials::Basic {
             username: username.clone(),
             password: password.clone(),
@@ -163,5 +149,6 @@ pub(crate) fn credentials(bosh: &Bosh) -> Credentials {
             client_id: client_id.clone(),
             client_secret: client_secret.clone(),
         },
-    }
+    };
+    Director::connect(call, bosh.url.as_written(), trust, credentials, limits).await
 }

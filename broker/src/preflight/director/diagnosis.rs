@@ -2,31 +2,30 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    FailureKind, ServiceError,
+    FailureKind,
     credhub::CredentialName,
     director::{Authentication, ConnectError, Director, Info},
     http::StatusCode,
+    uaa::Token,
 };
 
 use crate::{
     config::{Bosh, BoshConfigs, DirectorCredentials},
     finding::Finding,
     preflight::{
+        certificates::trust::Authorities,
         director::{connection as start, features},
         doctor::{
             chart::Chart,
-            patience::Patience,
+            context::{Context, FAULTY, timed},
             subject::{Probe, Subject},
-            whole::Whole,
         },
         server::{
             answer::ask,
-            configured::server_of_director,
             reach::{AddressSource, Server},
         },
         uaa::{
-            diagnosis::{self as uaa, Applicant, ApplicantKind, Granted},
-            foundation::Uaa,
+            diagnosis::{self as uaa, Applicant, ApplicantKind},
             grants::{Grants, Side},
             rights::DirectorRights,
         },
@@ -37,154 +36,119 @@ use crate::{
 const CLIENT_KEY: &str = "bosh.authentication.uaa.client_credentials";
 const USER_KEY: &str = "bosh.authentication.basic";
 
+fn server_of<'a>(bosh: &'a Bosh, chart: &mut Chart) -> Option<Server<'a>> {
+    let url = Director::server_at(bosh.url.as_written());
+    Server::configured(url, "bosh.url", Authorities::of_director(bosh), chart)
+}
+
 /// The folder of its CredHub in which the Director keeps the variables of deployments: it is called like the Director. None where
 /// the Director cannot be asked, which is noted elsewhere.
-pub(crate) async fn folder_of_variables(whole: &Whole<'_>) -> Option<CredentialName> {
-    let bosh = whole.sections.bosh.right()?;
-    let server = server_of_director(bosh, &mut Chart::of(Subject::Director))?;
-    let call = whole.patience.call();
-    let director = Director::connect(
-        &call,
-        bosh.url.as_written(),
-        &server.belief.trust,
-        start::credentials(bosh),
-        whole.patience.limits(),
-    );
-    let info = director.await.ok()?.info(&call).await.ok()?;
+pub(crate) async fn folder_of_variables(context: &Context<'_>) -> Option<CredentialName> {
+    let bosh = context.sections.bosh.right()?;
+    let server = server_of(bosh, &mut context.chart(Subject::Director))?;
+    let (call, limits) = (context.timeouts.call(), context.timeouts.limits());
+    let director = start::open(&call, bosh, &server.trust, limits).await.ok()?;
+    let info = director.info(&call).await.ok()?;
     format!("/{}", info.name).parse().ok()
 }
 
 /// Looks at the Director, and at its UAA where it has one.
-pub(crate) async fn look(whole: &Whole<'_>, bosh: &Bosh) -> (Vec<Chart>, Uaa) {
-    let mut chart = Chart::of(Subject::Director);
-    let mut of_uaa = Chart::of(Subject::DirectorUaa);
-    let mut known = Uaa::default();
-    look_into(whole, bosh, &mut chart, &mut of_uaa, &mut known).await;
+pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
+    let subjects = [Subject::Director, Subject::DirectorUaa];
+    let bosh = match context.section(&context.sections.bosh, &subjects, FAULTY) {
+        Ok(bosh) => bosh,
+        Err(charts) => return charts,
+    };
+    let [mut chart, mut of_uaa] = subjects.map(|subject| context.chart(subject));
+    look_into(context, bosh, &mut chart, &mut of_uaa).await;
     if of_uaa.rows.is_empty() {
         of_uaa.not_asked(Probe::Answer, "where it is only the Director tells");
     }
-    (vec![chart, of_uaa], known)
+    vec![chart, of_uaa]
 }
 
 /// Ends as soon as there is nothing more to be learned.
 async fn look_into(
-    whole: &Whole<'_>,
+    context: &Context<'_>,
     bosh: &Bosh,
     chart: &mut Chart,
     of_uaa: &mut Chart,
-    known: &mut Uaa,
 ) -> Option<()> {
-    let patience = whole.patience;
-    let server = server_of_director(bosh, chart)?;
-    server.reach(chart, patience).await?;
-    let answered = ask(&server, &["info"], chart, patience).await?;
-    let call = patience.work();
-    let connected = Director::connect(
-        &call,
-        bosh.url.as_written(),
-        &server.belief.trust,
-        start::credentials(bosh),
-        patience.limits(),
-    );
-    let director = match connected.await {
+    let server = server_of(bosh, chart)?;
+    server.reach(chart).await?;
+    let answered = ask(&server, &["info"], chart).await?;
+    let (call, limits) = (context.timeouts.work(), context.timeouts.limits());
+    let director = match start::open(&call, bosh, &server.trust, limits).await {
         Ok(director) => director,
-        Err(ConnectError::Info {
-            source:
-                ServiceError {
-                    kind: FailureKind::NotUnderstood { .. },
-                    ..
-                }
-                | ServiceError {
-                    kind: FailureKind::Refused { .. },
-                    ..
-                },
-        }) => {
-            answered.refute("Director", &server, chart);
-            return None;
+        Err(ConnectError::Info { source })
+            if matches!(
+                source.kind,
+                FailureKind::NotUnderstood { .. } | FailureKind::Refused { .. }
+            ) =>
+        {
+            return answered.refute("Director", &server, chart);
         }
         Err(error) => {
-            let trouble = of_connection(&error, &server);
-            chart.wrong(Probe::Answer, answered.took, trouble);
-            return None;
+            let finding = of_connection(&error, &server);
+            return chart.failed(Probe::Answer, answered.took, finding);
         }
     };
-    let info = match director.info(&patience.call()).await {
+    let info = match director.info(&context.timeouts.call()).await {
         Ok(info) if answered.answer.status() == StatusCode::OK => info,
-        Ok(_) | Err(_) => {
-            answered.refute("Director", &server, chart);
-            return None;
-        }
+        Ok(_) | Err(_) => return answered.refute("Director", &server, chart),
     };
     let text = format!(
         "`{}`, {}, users of kind `{}`",
         info.name, info.version, info.authentication
     );
     chart.fine(Probe::Answer, answered.took, text);
-    features::version(&info, whole.offering(), chart);
-    features::features(&info, whole, chart);
+    features::version(&info, context.offering(), chart);
+    features::features(&info, context, chart);
     match &bosh.credentials {
         DirectorCredentials::Basic { username, .. } => {
             of_uaa.not_asked(Probe::Answer, "the Director keeps its users itself");
-            let key = USER_KEY;
             let applicant = Applicant {
                 kind: ApplicantKind::User,
                 name: username,
-                key,
+                key: USER_KEY,
             };
-            identity(&director, applicant, &server, chart, patience).await?;
-            chart.fine(
-                Probe::Rights,
-                None,
-                "a user of the Director may do everything",
-            );
+            identity(&director, applicant, &server, chart).await?;
+            let text = "a user of the Director may do everything";
+            chart.fine(Probe::Rights, None, text);
         }
         DirectorCredentials::Uaa { client_id, .. } => {
+            debug_assert!(matches!(info.authentication, Authentication::Uaa { .. }));
             let applicant = Applicant {
                 kind: ApplicantKind::Client,
                 name: client_id,
                 key: CLIENT_KEY,
             };
-            let granted = token(
-                &director,
-                &info,
-                &server,
-                applicant,
-                (of_uaa, known),
-                patience,
-            )
-            .await?;
-            identity(&director, applicant, &server, chart, patience).await?;
-            rights(&granted, &info, whole, applicant, chart)?;
+            let token = token(&director, &server, applicant, of_uaa).await?;
+            identity(&director, applicant, &server, chart).await?;
+            rights(&token, &info, context, applicant, chart)?;
         }
     }
-    features::configs(&director, whole, chart).await
+    features::configs(&director, context, chart).await
 }
 
 async fn token(
     director: &Director,
-    info: &Info,
     of_director: &Server<'_>,
     applicant: Applicant<'_>,
-    (chart, known): (&mut Chart, &mut Uaa),
-    patience: Patience,
-) -> Option<Granted> {
+    chart: &mut Chart,
+) -> Option<Token> {
     let tokens = director.tokens()?;
-    let mut belief = of_director.belief.clone();
-    belief.key = "bosh.root_ca_cert";
     let uaa = Server {
         url: tokens.server(),
-        source: AddressSource::Neighbour {
+        source: AddressSource::Upstream {
             who: "Director",
             setting: "`director.user_management.uaa.url` in its manifest",
         },
-        belief,
+        ..of_director.clone()
     };
-    debug_assert!(matches!(info.authentication, Authentication::Uaa { .. }));
-    known.url = Some(tokens.server());
-    uaa::look(&uaa, chart, patience).await?;
-    let granted = uaa::token(tokens, applicant, &uaa, chart, patience).await?;
-    known.issuer = granted.claims.as_ref().map(|claims| claims.issuer.clone());
-    Some(granted)
+    chart.uaa.url = Some(tokens.server());
+    uaa::look(&uaa, chart).await?;
+    uaa::token(tokens, applicant, &uaa, chart).await
 }
 
 /// The Director never refuses `/info`, but it says for whom it takes us.
@@ -193,11 +157,9 @@ async fn identity(
     applicant: Applicant<'_>,
     server: &Server<'_>,
     chart: &mut Chart,
-    patience: Patience,
 ) -> Option<()> {
-    let began = tokio::time::Instant::now();
-    let outcome = director.authenticated_info(&patience.call()).await;
-    let took = began.elapsed();
+    let call = chart.timeouts.call();
+    let (outcome, took) = timed(director.authenticated_info(&call)).await;
     let (came, code, remedy) = match outcome {
         Ok(Info {
             user: Some(user), ..
@@ -226,29 +188,24 @@ async fn identity(
             "look at the Director's log".to_owned(),
         ),
     };
-    let trouble = Finding::tried(
-        code,
-        Some(applicant.key),
-        format!(
-            "`GET /info` of `{}` as {}",
-            server.authority(),
-            applicant.told()
-        ),
-        came,
-        remedy,
-    );
-    chart.wrong(Probe::Credentials, took, trouble);
-    None
+    let (at, applicant_told) = (server.authority(), applicant.told());
+    let tried = format!("`GET /info` of `{at}` as {applicant_told}");
+    let finding = Finding::tried(code, Some(applicant.key), tried, came, remedy);
+    chart.failed(Probe::Credentials, took, finding)
 }
 
 fn rights(
-    granted: &Granted,
+    token: &Token,
     info: &Info,
-    whole: &Whole<'_>,
+    context: &Context<'_>,
     applicant: Applicant<'_>,
     chart: &mut Chart,
 ) -> Option<()> {
-    let scopes = granted.token.scopes();
+    let scopes = token.scopes();
+    let finding = |came, remedy| {
+        let tried = format!("the scopes of the token of {}", applicant.told());
+        Finding::tried(Code::DirectorRights, Some(CLIENT_KEY), tried, came, remedy)
+    };
     let has = match DirectorRights::of(scopes, &info.uuid) {
         DirectorRights::Everything(scope) => {
             let text = format!(
@@ -258,64 +215,57 @@ fn rights(
             return Some(());
         }
         DirectorRights::Teams(teams) => {
-            let trouble = Finding::tried(
-                Code::DirectorRights,
-                Some(CLIENT_KEY),
-                format!("the scopes of the token of {}", applicant.told()),
-                format!(
-                    "admin of the teams `{}`: may deploy, change and delete service instances, run errands and keep configs, but \
-                     not cancel tasks",
-                    teams.join("`, `")
-                ),
-                "nothing, if that is enough: what is cancelled ends after the step at work, and a deletion waits for the \
-                         creation that it cuts short. With `bosh.admin` tasks are cancelled at once, but it may do everything to \
-                         every deployment",
+            let came = format!(
+                "admin of the teams `{}`: may deploy, change and delete service instances, run errands and keep configs, but \
+                 not cancel tasks",
+                teams.join("`, `")
             );
-            chart.odd(Probe::Rights, None, trouble);
+            let remedy = "nothing, if that is enough: what is cancelled ends after the step at work, and a deletion waits for the \
+                          creation that it cuts short. With `bosh.admin` tasks are cancelled at once, but it may do everything to \
+                          every deployment";
+            let finding = finding(came, remedy.to_owned()).warning();
+            chart.found(Probe::Rights, None, finding);
             return Some(());
         }
         DirectorRights::Reading => "may only look",
         DirectorRights::Nothing => "may do nothing",
     };
-    let mut needed = vec!["to deploy and to delete service instances".to_owned()];
-    if whole.bosh_configs() == BoshConfigs::Enabled {
-        needed.push(
-            "to keep BOSH configs (what operations remember, configs of adapters)".to_owned(),
-        );
-    }
-    if whole.has_dns_bindings() {
-        needed.push("to make links (`binding_with_dns`)".to_owned());
-    }
-    if has_lifecycle_errands(whole) {
-        needed.push("to run errands (`lifecycle_errands`)".to_owned());
-    }
+    let keeps_configs = context.bosh_configs() == BoshConfigs::Enabled;
+    let needed: Vec<&str> = [
+        (true, "to deploy and to delete service instances"),
+        (
+            keeps_configs,
+            "to keep BOSH configs (what operations remember, configs of adapters)",
+        ),
+        (
+            context.has_dns_bindings(),
+            "to make links (`binding_with_dns`)",
+        ),
+        (
+            has_lifecycle_errands(context),
+            "to run errands (`lifecycle_errands`)",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(is_needed, what)| is_needed.then_some(what))
+    .collect();
+    let came = format!(
+        "it {has} there, having `{}`; `bosh.teams.TEAM.admin` is needed {}",
+        scopes.join("`, `"),
+        needed.join(", ")
+    );
     let grants = Grants {
-        sections: whole.sections,
+        sections: context.sections,
         side: Side::Director,
     };
-    let trouble = Finding::tried(
-        Code::DirectorRights,
-        Some(CLIENT_KEY),
-        format!("the scopes of the token of {}", applicant.told()),
-        format!(
-            "it {has} there, having `{}`; `bosh.teams.TEAM.admin` is needed {}",
-            scopes.join("`, `"),
-            needed.join(", ")
-        ),
-        format!(
-            "give it the authority `bosh.teams.TEAM.admin` (`{}`)",
-            grants.update(applicant.name, &granted.token)
-        ),
-    );
-    chart.wrong(Probe::Rights, None, trouble);
-    None
+    let update = grants.update(applicant.name, token);
+    let remedy = format!("give it the authority `bosh.teams.TEAM.admin` (`{update}`)");
+    chart.failed(Probe::Rights, None, finding(came, remedy))
 }
 
-fn has_lifecycle_errands(whole: &Whole<'_>) -> bool {
-    let mut plans = whole
-        .offering()
-        .into_iter()
-        .flat_map(|offering| &offering.plans);
+fn has_lifecycle_errands(context: &Context<'_>) -> bool {
+    let offering = context.offering().into_iter();
+    let mut plans = offering.flat_map(|offering| &offering.plans);
     plans.any(|plan| {
         let errands = &plan.lifecycle_errands;
         !errands.post_deploy.is_empty() || !errands.pre_delete.is_empty()

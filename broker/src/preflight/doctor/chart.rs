@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use super::subject::{Probe, Subject};
+use super::{
+    context::Timeouts,
+    subject::{Probe, Subject},
+};
 
-use crate::finding::{Finding, Severity};
+use crate::{finding::Finding, preflight::uaa::foundation::Uaa};
 
 /// What came of a question.
 #[derive(Debug)]
@@ -46,17 +49,23 @@ impl Row {
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) subject: Subject,
+    /// How long its steps may take.
+    pub(crate) timeouts: Timeouts,
     pub(crate) rows: Vec<Row>,
     /// How far its clock is ahead of ours, in seconds.
     pub(crate) ahead: Option<i64>,
+    /// The UAA that has given a token for it.
+    pub(crate) uaa: Uaa,
 }
 
 impl Chart {
-    pub(crate) fn of(subject: Subject) -> Self {
+    pub(crate) fn of(subject: Subject, timeouts: Timeouts) -> Self {
         Self {
             subject,
+            timeouts,
             rows: Vec::new(),
             ahead: None,
+            uaa: Uaa::default(),
         }
     }
 
@@ -78,29 +87,25 @@ impl Chart {
         self.row(probe, None, Outcome::NotAsked(why.into()));
     }
 
-    /// The broker can work, and something should be seen to.
-    pub(crate) fn odd(
+    /// Something is amiss.
+    pub(crate) fn found(
         &mut self,
         probe: Probe,
         took: impl Into<Option<Duration>>,
         finding: Finding,
     ) {
-        let severity = Severity::Warning;
-        let finding = Finding {
-            severity,
-            ..finding
-        };
         self.row(probe, took.into(), Outcome::Found(finding));
     }
 
-    /// The broker cannot work, wholly or in part.
-    pub(crate) fn wrong(
+    /// Something is amiss, so that the rest cannot be asked. Returns `None`, with which a probe ends.
+    pub(crate) fn failed<T>(
         &mut self,
         probe: Probe,
         took: impl Into<Option<Duration>>,
         finding: Finding,
-    ) {
-        self.row(probe, took.into(), Outcome::Found(finding));
+    ) -> Option<T> {
+        self.found(probe, took, finding);
+        None
     }
 
     fn row(&mut self, probe: Probe, took: Option<Duration>, outcome: Outcome) {

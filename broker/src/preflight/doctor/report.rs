@@ -1,12 +1,13 @@
 //! What has been found, for people and for programs.
 
-use std::{fmt::Write as _, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::{
+    config::Inspection,
     finding::{Finding, Severity},
-    preflight::check::{Format, Sort, problem_json, problem_line},
+    preflight::check::{Format, count, problem_line, problems_json},
     preflight::doctor::{
         Diagnosis,
         chart::{Outcome, Row},
@@ -27,13 +28,7 @@ impl Diagnosis {
     }
 
     fn text(&self) -> String {
-        let mut text = String::new();
-        for fault in &self.faults {
-            line(&mut text, &problem_line(Sort::Fault, fault));
-        }
-        for remark in &self.remarks {
-            line(&mut text, &problem_line(Sort::Remark, remark));
-        }
+        let mut lines: Vec<String> = self.configuration.lines(problem_line).collect();
         let rows: Vec<[String; 5]> = self
             .rows()
             .map(|(subject, row)| cells(subject, row))
@@ -44,61 +39,40 @@ impl Diagnosis {
         };
         let (subject, probe, took) = (width(1), width(2), width(3));
         for [mark, of, by, ms, found] in &rows {
-            line(
-                &mut text,
-                &format!("{mark} {of:subject$}  {by:probe$}  {ms:>took$}  {found}"),
-            );
+            lines.push(format!(
+                "{mark} {of:subject$}  {by:probe$}  {ms:>took$}  {found}"
+            ));
         }
         for (subject, row, finding) in self.findings() {
-            line(&mut text, "");
-            line(
-                &mut text,
-                &format!(
-                    "{} {} {}, {}",
-                    sign(row),
-                    finding.code,
-                    subject,
-                    row.probe.word()
-                ),
-            );
-            line(&mut text, &format!("  tried:  {}", finding.tried));
-            line(&mut text, &format!("  came:   {}", finding.found));
-            line(&mut text, &format!("  remedy: {}", finding.remedy));
+            let (sign, code, probe) = (marks(row).0, finding.code, row.probe);
+            lines.extend([
+                String::new(),
+                format!("{sign} {code} {subject}, {probe}"),
+                format!("  tried:  {}", finding.tried),
+                format!("  came:   {}", finding.found),
+                format!("  remedy: {}", finding.remedy),
+            ]);
         }
-        line(&mut text, "");
-        line(&mut text, &self.sum());
-        text
-    }
-
-    fn sum(&self) -> String {
-        let wrong = self.count(Severity::Fault) + self.faults.len();
-        let odd = self.count(Severity::Warning) + self.remarks.len();
-        let count = |number: usize, noun: &str| {
-            let plural = if number == 1 { "" } else { "s" };
-            format!("{number} {noun}{plural}")
-        };
-        format!(
-            "{}: {}, {}",
-            self.file,
-            count(wrong, "fault"),
-            count(odd, "warning")
-        )
-    }
-
-    fn count(&self, severity: Severity) -> usize {
-        self.findings()
-            .filter(|(_, _, finding)| finding.severity == severity)
-            .count()
+        let Inspection {
+            faults, remarks, ..
+        } = &self.configuration.inspection;
+        let wrong = count(self.count(Severity::Fault) + faults.len(), "fault");
+        let odd = count(self.count(Severity::Warning) + remarks.len(), "warning");
+        let file = self.configuration.file();
+        lines.extend([String::new(), format!("{file}: {wrong}, {odd}")]);
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+        lines.join("\n") + "\n"
     }
 
     fn json(&self) -> Value {
+        let inspection = &self.configuration.inspection;
         json!({
             "format": FORMAT,
-            "file": self.file,
+            "file": self.configuration.file(),
             "well": self.is_well(),
             "configuration": {
-                "faults": self.faults.iter().map(problem_json).collect::<Value>(),
-                "remarks": self.remarks.iter().map(problem_json).collect::<Value>(),
+                "faults": problems_json(&inspection.faults),
+                "remarks": problems_json(&inspection.remarks),
             },
             "probes": self.rows().map(|(subject, row)| row_json(subject, row)).collect::<Value>(),
             "findings": self.findings().map(finding_json).collect::<Value>(),
@@ -106,24 +80,15 @@ impl Diagnosis {
     }
 }
 
-fn line(text: &mut String, line: &str) {
-    // A string takes everything.
-    let _ = writeln!(text, "{}", line.trim_end());
-}
-
 fn cells(subject: Subject, row: &Row) -> [String; 5] {
+    let took = row.took.map(|took| format!("{} ms", milliseconds(took)));
     [
-        sign(row).to_owned(),
-        subject.title().to_owned(),
-        row.probe.word().to_owned(),
-        row.took
-            .map_or_else(String::new, |took| format!("{} ms", milliseconds(took))),
+        marks(row).0.to_owned(),
+        subject.to_string(),
+        row.probe.to_string(),
+        took.unwrap_or_default(),
         row.text().to_owned(),
     ]
-}
-
-fn sign(row: &Row) -> &'static str {
-    marks(row).0
 }
 
 /// What came of a question, as a sign for people and a word for programs.
@@ -140,8 +105,8 @@ pub(super) fn marks(row: &Row) -> (&'static str, &'static str) {
 
 fn row_json(subject: Subject, row: &Row) -> Value {
     json!({
-        "neighbour": subject.word(),
-        "probe": row.probe.word(),
+        "neighbour": subject.names().1,
+        "probe": row.probe,
         "result": marks(row).1,
         "text": row.text(),
         "took_ms": row.took.map(milliseconds),
@@ -151,8 +116,8 @@ fn row_json(subject: Subject, row: &Row) -> Value {
 fn finding_json((subject, row, finding): (Subject, &Row, &Finding)) -> Value {
     json!({
         "severity": marks(row).1,
-        "neighbour": subject.word(),
-        "probe": row.probe.word(),
+        "neighbour": subject.names().1,
+        "probe": row.probe,
         "code": finding.code.to_string(),
         "key": finding.key,
         "tried": finding.tried,

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use odb_api_types::code::Code;
+use serde::Serialize;
 
 /// Who is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Director,
     DirectorUaa,
@@ -22,7 +23,8 @@ pub(crate) enum Subject {
 }
 
 /// What is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Probe {
     /// Its name has an address.
     Name,
@@ -57,39 +59,21 @@ pub(crate) enum Probe {
 }
 
 impl Subject {
-    /// How people call it.
-    pub(crate) fn title(self) -> &'static str {
+    /// How people call it, and how programs do.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Director => "Director",
-            Self::DirectorUaa => "Director's UAA",
-            Self::DirectorCredHub => "Director's CredHub",
-            Self::DirectorCredHubUaa => "UAA of the Director's CredHub",
-            Self::CloudController => "Cloud Controller",
-            Self::CloudControllerUaa => "Cloud Controller's UAA",
-            Self::RuntimeCredHub => "runtime CredHub",
-            Self::RuntimeCredHubUaa => "UAA of the runtime CredHub",
-            Self::InstancesApi => "service instances API",
-            Self::Adapter => "service adapter",
-            Self::OwnCertificate => "own certificate",
-            Self::Machine => "this machine",
-        }
-    }
-
-    /// How programs call it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Director => "director",
-            Self::DirectorUaa => "director-uaa",
-            Self::DirectorCredHub => "director-credhub",
-            Self::DirectorCredHubUaa => "director-credhub-uaa",
-            Self::CloudController => "cloud-controller",
-            Self::CloudControllerUaa => "cloud-controller-uaa",
-            Self::RuntimeCredHub => "runtime-credhub",
-            Self::RuntimeCredHubUaa => "runtime-credhub-uaa",
-            Self::InstancesApi => "service-instances-api",
-            Self::Adapter => "service-adapter",
-            Self::OwnCertificate => "own-certificate",
-            Self::Machine => "this-machine",
+            Self::Director => ("Director", "director"),
+            Self::DirectorUaa => ("Director's UAA", "director-uaa"),
+            Self::DirectorCredHub => ("Director's CredHub", "director-credhub"),
+            Self::DirectorCredHubUaa => ("UAA of the Director's CredHub", "director-credhub-uaa"),
+            Self::CloudController => ("Cloud Controller", "cloud-controller"),
+            Self::CloudControllerUaa => ("Cloud Controller's UAA", "cloud-controller-uaa"),
+            Self::RuntimeCredHub => ("runtime CredHub", "runtime-credhub"),
+            Self::RuntimeCredHubUaa => ("UAA of the runtime CredHub", "runtime-credhub-uaa"),
+            Self::InstancesApi => ("service instances API", "service-instances-api"),
+            Self::Adapter => ("service adapter", "service-adapter"),
+            Self::OwnCertificate => ("own certificate", "own-certificate"),
+            Self::Machine => ("this machine", "this-machine"),
         }
     }
 
@@ -121,31 +105,15 @@ impl Subject {
     }
 }
 
-impl Probe {
-    /// In one word.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Connection => "connection",
-            Self::Certificate => "certificate",
-            Self::Answer => "answer",
-            Self::Version => "version",
-            Self::Clock => "clock",
-            Self::Credentials => "credentials",
-            Self::Rights => "rights",
-            Self::Features => "features",
-            Self::Configs => "configs",
-            Self::Foundation => "foundation",
-            Self::Plans => "plans",
-            Self::Executable => "executable",
-            Self::Schemas => "schemas",
-            Self::List => "list",
-        }
+/// In one word.
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.title())
+        f.write_str(self.names().0)
     }
 }

@@ -11,7 +11,7 @@ use odb_clients::http::{
 use crate::{
     finding::Finding,
     preflight::{
-        doctor::{chart::Chart, patience::Patience, subject::Probe},
+        doctor::{chart::Chart, context::timed, subject::Probe},
         server::{clock, reach::Server},
     },
     telemetry::Chain,
@@ -26,36 +26,24 @@ pub(crate) struct Answered {
 }
 
 /// Asks for something that needs no credentials, and reads the server's clock on the way.
-pub(crate) async fn ask(
-    server: &Server<'_>,
-    path: &[&str],
-    chart: &mut Chart,
-    patience: Patience,
-) -> Option<Answered> {
+pub(crate) async fn ask(server: &Server<'_>, path: &[&str], chart: &mut Chart) -> Option<Answered> {
     let url = address::on(&server.url, path, &[]);
     let asked = format!("GET {}", url.path());
     let request = Request::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
     let unreachable = chart.subject.unreachable();
-    let trouble = |came, remedy| {
-        Finding::tried(
-            unreachable,
-            server.source.key(),
-            format!("`{asked}` of `{}`", server.authority()),
-            came,
-            remedy,
-        )
+    let finding = |came, remedy| {
+        let tried = format!("`{asked}` of `{}`", server.authority());
+        Finding::tried(unreachable, server.source.key(), tried, came, remedy)
     };
-    let client = match HttpClient::new(&server.belief.trust, patience.limits()) {
+    let client = match HttpClient::new(&server.trust, chart.timeouts.limits()) {
         Ok(client) => client,
         Err(error) => {
-            let trouble = trouble(Chain(&error).to_string(), server.source.remedy());
-            chart.wrong(Probe::Answer, None, trouble);
-            return None;
+            let finding = finding(Chain(&error).to_string(), server.source.remedy());
+            return chart.failed(Probe::Answer, None, finding);
         }
     };
-    let (began, clock) = (tokio::time::Instant::now(), Timestamp::now());
-    let outcome = client.send(&patience.call(), &request).await;
-    let took = began.elapsed();
+    let (clock, call) = (Timestamp::now(), chart.timeouts.call());
+    let (outcome, took) = timed(client.send(&call, &request)).await;
     match outcome {
         Ok(answer) => {
             if let Some(date) = answer.header(&DATE) {
@@ -69,8 +57,7 @@ pub(crate) async fn ask(
         }
         Err(error) => {
             let (came, remedy) = silence(&error, server);
-            chart.wrong(Probe::Answer, took, trouble(came, remedy));
-            None
+            chart.failed(Probe::Answer, took, finding(came, remedy))
         }
     }
 }
@@ -94,29 +81,26 @@ pub(crate) fn silence(error: &TransportError, server: &Server<'_>) -> (String, S
 
 impl Answered {
     /// Notes that no such server gives this answer: somebody else is there, or it is not well.
-    pub(crate) fn refute(self, what: &str, server: &Server<'_>, chart: &mut Chart) {
+    pub(crate) fn refute<T>(self, what: &str, server: &Server<'_>, chart: &mut Chart) -> Option<T> {
         let status = self.answer.status();
-        let is_ill = status.is_server_error();
         let came = if status == StatusCode::OK {
             format!("an answer that no {what} gives")
         } else {
             format!("status {status}")
         };
-        let remedy = if is_ill {
+        let remedy = if status.is_server_error() {
             format!("look at the log of the {}", chart.subject)
         } else {
-            format!(
-                "see whether a {what} is there, or {}",
-                server.source.remedy()
-            )
+            let correct = server.source.remedy();
+            format!("see whether a {what} is there, or {correct}")
         };
-        let trouble = Finding::tried(
+        let finding = Finding::tried(
             chart.subject.unreachable(),
             server.source.key(),
             format!("`{}` of `{}`", self.asked, server.authority()),
             came,
             remedy,
         );
-        chart.wrong(Probe::Answer, self.took, trouble);
+        chart.failed(Probe::Answer, self.took, finding)
     }
 }

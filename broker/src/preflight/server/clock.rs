@@ -51,7 +51,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
             chart.fine(Probe::Clock, None, text);
         } else {
             let subject = chart.subject;
-            let trouble = Finding::tried(
+            let finding = Finding::tried(
                 Code::Clocks,
                 None,
                 "to compare the time of its answer with ours",
@@ -61,19 +61,19 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
                      who looks at them"
                 ),
             );
-            chart.odd(Probe::Clock, None, trouble);
+            chart.found(Probe::Clock, None, finding.warning());
         }
     }
-    if is_ours {
-        let mut own = Chart::of(Subject::Machine);
-        let trouble = Finding::tried(
+    if is_ours && let Some(timeouts) = charts.first().map(|chart| chart.timeouts) {
+        let mut own = Chart::of(Subject::Machine, timeouts);
+        let finding = Finding::tried(
             Code::Clocks,
             None,
             "to compare the time of the neighbours' answers with ours",
             format!("most of them agree, and are {}", told(middle)),
             "set the clock of this machine (`chronyc tracking`): certificates are looked at by it",
         );
-        own.odd(Probe::Clock, None, trouble);
+        own.found(Probe::Clock, None, finding.warning());
         charts.push(own);
     }
 }
@@ -90,9 +90,11 @@ fn told(ahead: i64) -> String {
 mod tests {
     use super::*;
 
+    use crate::preflight::doctor::Timeouts;
+
     fn charts(ahead: &[i64]) -> Vec<Chart> {
         let chart = |ahead: &i64| {
-            let mut chart = Chart::of(Subject::Director);
+            let mut chart = Chart::of(Subject::Director, Timeouts::of(Duration::ZERO));
             chart.ahead = Some(*ahead);
             chart
         };

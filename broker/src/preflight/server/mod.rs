@@ -2,5 +2,4 @@
 
 pub(crate) mod answer;
 pub(crate) mod clock;
-pub(crate) mod configured;
 pub(crate) mod reach;

@@ -3,19 +3,19 @@
 use std::net::SocketAddr;
 
 use futures_util::future::join_all;
-use odb_clients::http::{Trust, Url, proxy_for};
+use odb_clients::http::{ClientError, Trust, Url, proxy_for};
 use tokio::net::{TcpStream, lookup_host};
 
 use crate::{
-    config::Verification,
     finding::Finding,
     preflight::{
-        certificates::of_server as certificate,
+        certificates::{of_server as certificate, trust::Authorities},
         doctor::{
             chart::Chart,
-            patience::{Patience, TooSlow},
+            context::{FAULTY, TooSlow},
             subject::Probe,
         },
+        start::Checked,
     },
 };
 
@@ -24,7 +24,9 @@ use crate::{
 pub(crate) struct Server<'a> {
     pub(crate) url: Url,
     pub(crate) source: AddressSource,
-    pub(crate) belief: Belief<'a>,
+    pub(crate) authorities: Authorities<'a>,
+    /// What comes of them.
+    pub(crate) trust: Trust,
 }
 
 /// Who has said where a server is.
@@ -33,7 +35,7 @@ pub(crate) enum AddressSource {
     /// A key of our configuration.
     Key(&'static str),
     /// Another server, by a setting of its own.
-    Neighbour {
+    Upstream {
         /// Who.
         who: &'static str,
         /// What is to be corrected there.
@@ -41,35 +43,11 @@ pub(crate) enum AddressSource {
     },
 }
 
-/// Whose certificates are believed at a server.
-#[derive(Clone, Debug)]
-pub(crate) struct Belief<'a> {
-    pub(crate) trust: Trust,
-    /// The authorities that are configured, and where.
-    pub(crate) configured: Vec<(&'static str, &'a str)>,
-    /// The key that an authority is best given by.
-    pub(crate) key: &'static str,
-    pub(crate) system: SystemStore,
-    pub(crate) verification: Verification,
-}
-
-/// Whether the operating system's authorities count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SystemStore {
-    /// Beside those that are configured.
-    Beside,
-    /// Only where none are configured.
-    Instead,
-}
-
-/// The server can be spoken to, as far as is known without a request.
-pub(crate) struct Reached;
-
 impl AddressSource {
     pub(crate) fn key(self) -> Option<&'static str> {
         match self {
             Self::Key(key) => Some(key),
-            Self::Neighbour { .. } => None,
+            Self::Upstream { .. } => None,
         }
     }
 
@@ -77,14 +55,30 @@ impl AddressSource {
     pub(crate) fn remedy(self) -> String {
         match self {
             Self::Key(key) => format!("correct `{key}`"),
-            Self::Neighbour { who, setting } => {
+            Self::Upstream { who, setting } => {
                 format!("the {who} tells this address: correct {setting}")
             }
         }
     }
 }
 
-impl Server<'_> {
+impl<'a> Server<'a> {
+    /// A server of the configuration, whose address has been checked with the file; what cannot be called stands among its
+    /// faults.
+    pub(crate) fn configured(
+        url: Result<Url, ClientError>,
+        key: &'static str,
+        authorities: Authorities<'a>,
+        chart: &mut Chart,
+    ) -> Option<Self> {
+        Some(Self {
+            trust: believed(authorities.trust(), chart)?,
+            url: url.ok()?,
+            source: AddressSource::Key(key),
+            authorities,
+        })
+    }
+
     fn host(&self) -> &str {
         let host = self.url.host_str().unwrap_or_default();
         host.trim_start_matches('[').trim_end_matches(']')
@@ -100,34 +94,31 @@ impl Server<'_> {
     }
 
     /// Looks the name up, connects, and looks at the certificate. Nothing is asked.
-    pub(crate) async fn reach(&self, chart: &mut Chart, patience: Patience) -> Option<Reached> {
+    pub(crate) async fn reach(&self, chart: &mut Chart) -> Option<()> {
         if let Some(proxy) = proxy_for(&self.url) {
             let why = format!("through the proxy `{proxy}`, which looks names up and connects");
             for probe in [Probe::Name, Probe::Connection, Probe::Certificate] {
                 chart.not_asked(probe, why.clone());
             }
-            return Some(Reached);
+            return Some(());
         }
-        let addresses = self.look_up(chart, patience).await?;
-        let connected = self.connect(chart, &addresses, patience).await?;
+        let addresses = self.look_up(chart).await?;
+        let connected = self.connect(chart, &addresses).await?;
         if self.url.scheme() == "http" {
-            chart.not_asked(
-                Probe::Certificate,
-                "plain HTTP, in which everybody on the way can read our credentials",
-            );
-            return Some(Reached);
+            let why = "plain HTTP, in which everybody on the way can read our credentials";
+            chart.not_asked(Probe::Certificate, why);
+            return Some(());
         }
-        let name = self.host().to_owned();
-        certificate::look(self, &name, connected, chart, patience).await
+        certificate::look(self, self.host(), connected, chart).await
     }
 
-    async fn look_up(&self, chart: &mut Chart, patience: Patience) -> Option<Vec<SocketAddr>> {
+    async fn look_up(&self, chart: &mut Chart) -> Option<Vec<SocketAddr>> {
         let (host, port) = (self.host(), self.port());
         if let Ok(address) = host.parse() {
             chart.fine(Probe::Name, None, format!("{address} is an address"));
             return Some(vec![SocketAddr::new(address, port)]);
         }
-        let (came, took) = match patience.wait(lookup_host((host, port))).await {
+        let (came, took) = match chart.timeouts.wait(lookup_host((host, port))).await {
             Ok((Ok(found), took)) => {
                 let found: Vec<_> = found.collect();
                 let told: Vec<_> = found.iter().map(|found| found.ip().to_string()).collect();
@@ -144,7 +135,7 @@ impl Server<'_> {
                 None,
             ),
         };
-        let trouble = Finding::tried(
+        let finding = Finding::tried(
             chart.subject.unreachable(),
             self.source.key(),
             format!("to look up the name `{host}`"),
@@ -155,19 +146,14 @@ impl Server<'_> {
                 self.source.remedy()
             ),
         );
-        chart.wrong(Probe::Name, took, trouble);
-        None
+        chart.failed(Probe::Name, took, finding)
     }
 
     /// All addresses are tried at once; the first that takes the connection counts.
-    async fn connect(
-        &self,
-        chart: &mut Chart,
-        addresses: &[SocketAddr],
-        patience: Patience,
-    ) -> Option<TcpStream> {
+    async fn connect(&self, chart: &mut Chart, addresses: &[SocketAddr]) -> Option<TcpStream> {
+        let timeouts = chart.timeouts;
         let attempts = addresses.iter().map(|address| async move {
-            (*address, patience.wait(TcpStream::connect(address)).await)
+            (*address, timeouts.wait(TcpStream::connect(address)).await)
         });
         let mut failures = Vec::new();
         let mut slow = false;
@@ -197,15 +183,14 @@ impl Server<'_> {
                 self.source.remedy()
             )
         };
-        let trouble = Finding::tried(
+        let finding = Finding::tried(
             chart.subject.unreachable(),
             self.source.key(),
             format!("to connect to `{}`", self.authority()),
             failures.join("; "),
             remedy,
         );
-        chart.wrong(Probe::Connection, None, trouble);
-        None
+        chart.failed(Probe::Connection, None, finding)
     }
 }
 
@@ -216,4 +201,34 @@ pub(crate) fn authority(url: &Url) -> String {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     }
+}
+
+/// Without authorities nobody can be believed, and nobody is asked. Those of the file stand among its faults already.
+fn believed(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
+    let faults = match trust {
+        Ok(trust) => return Some(trust),
+        Err(faults) => faults,
+    };
+    for fault in faults {
+        if !fault.is_in_file {
+            let finding = Finding {
+                tried: "to read the authorities that are believed".to_owned(),
+                found: fault.found_because(),
+                ..fault
+            };
+            chart.found(Probe::Certificate, None, finding);
+        } else if chart.rows.is_empty() {
+            chart.not_asked(Probe::Answer, FAULTY);
+        }
+    }
+    None
+}
+
+/// Whether two addresses lead to the same host and port.
+pub(crate) fn are_the_same(one: &Url, other: &Url) -> bool {
+    let end = |url: &Url| {
+        let host = url.host_str().map(str::to_ascii_lowercase);
+        (host, url.port_or_known_default())
+    };
+    end(one) == end(other)
 }

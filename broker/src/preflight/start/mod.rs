@@ -29,9 +29,9 @@ use crate::{
         adapter::{digest, schemas},
         certificates::own as certificate,
         cloud_controller::connection as cloud_controller,
-        credhub::{of_applications, of_director},
+        credhub::connection as credhub,
         director::{config_rights, connection as director},
-        instances::source as instance_source,
+        instances,
         uaa::instance_clients,
     },
     telemetry::metrics::metrics,
@@ -74,7 +74,7 @@ pub(crate) async fn examine(
     let mut findings = Vec::new();
     let (checked, listed) = tokio::join!(
         check_neighbours(config, &adapter, &mut findings),
-        instance_source::list(config),
+        instances::list(config),
     );
     findings.extend(checked.err().unwrap_or_default());
     findings.extend(listed.err());
@@ -100,56 +100,45 @@ async fn check_neighbours(
     adapter: &ServiceAdapter,
     warnings: &mut Vec<Finding>,
 ) -> Checked<Neighbours> {
-    let (director, credhub, cloud_controller, secure_bindings, schemas) = tokio::join!(
+    let (director, credhub, foundation, secure_bindings, schemas) = tokio::join!(
         director::check(config),
-        of_director::check(config),
+        credhub::of_the_director(config),
         cloud_controller::check(config),
-        of_applications::check(config),
+        credhub::of_applications(config),
         schemas_of(config, adapter)
     );
-
-    // Every check has run; each may have found several faults.
-    let mut faults = Vec::new();
-    let director = passed(director, &mut faults).map(|(director, warning)| {
+    let director = director.map(|(director, warning)| {
         warnings.extend(warning);
         director
     });
-    let credhub = passed(credhub, &mut faults);
-    let cloud_controller = passed(cloud_controller, &mut faults);
-    let secure_bindings = passed(secure_bindings, &mut faults);
-    let schemas = passed(schemas, &mut faults);
-    let tls = passed(certificate::check(&config.broker), &mut faults);
-    let api = passed(instance_source::service_instances_api(config), &mut faults);
-    let (
-        Some(director),
-        Some(credhub),
-        Some(cloud_controller),
-        Some(secure_bindings),
-        Some(schemas),
-        Some(tls),
-        Some(api),
-    ) = (
-        director,
-        credhub,
-        cloud_controller,
-        secure_bindings,
-        schemas,
-        tls,
-        api,
-    )
-    else {
-        return Err(faults);
-    };
-    of_director::compare(config, &director).await;
+    // Every check has run; each may have found several faults.
+    let of_bosh = both(director, credhub);
+    let of_platform = both(foundation, secure_bindings);
+    let of_adapter = both(schemas, certificate::check(&config.broker));
+    let checked = both(both(of_bosh, of_platform), of_adapter);
+    let (checked, api) = both(checked, instances::service_instances_api(config))?;
+    let (((director, credhub), (foundation, secure_bindings)), (schemas, tls)) = checked;
+    credhub::compare(config, &director).await;
     Ok(Neighbours {
         director,
         credhub,
-        foundation: cloud_controller,
+        foundation,
         secure_bindings,
         schemas,
         tls,
         api,
     })
+}
+
+/// What two checks give, or what both of them have found.
+fn both<A, B>(one: Checked<A>, other: Checked<B>) -> Checked<(A, B)> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (one, other) => {
+            let faults = [one.err(), other.err()];
+            Err(faults.into_iter().flatten().flatten().collect())
+        }
+    }
 }
 
 /// Checks all neighbours and puts the parts together.
@@ -169,6 +158,9 @@ pub async fn start(
         check_neighbours(config, &adapter, &mut warnings),
         digest::digest(&config.adapter)
     );
+    for warning in warnings {
+        tracing::warn!(code = %warning.code, %warning, "a start-up check warns");
+    }
     let Neighbours {
         director,
         credhub,
@@ -177,12 +169,7 @@ pub async fn start(
         schemas,
         tls,
         api,
-    } = {
-        for warning in warnings {
-            tracing::warn!(code = %warning.code, %warning, "a start-up check warns");
-        }
-        checked?
-    };
+    } = checked?;
     for plan in &config.offering.plans {
         metrics().operations.expect(&plan.name);
     }
@@ -191,7 +178,7 @@ pub async fn start(
     }
     let (cloud_controller, clients) = foundation.unzip();
     let clients = instance_clients::of(config, clients.flatten());
-    let sources = instance_source::of(config, cloud_controller, api);
+    let sources = instances::of(config, cloud_controller, api);
     if config.adapter.form == AdapterForm::Arguments {
         tracing::warn!(
             "`broker.use_stdin` is off: everybody on the machine can read manifests and parameters in the list of processes, \
@@ -235,15 +222,4 @@ pub async fn start(
         instances,
         tls,
     })
-}
-
-/// What a check gives; what it found wrong goes to the others'.
-fn passed<T>(checked: Checked<T>, faults: &mut Vec<Finding>) -> Option<T> {
-    match checked {
-        Ok(good) => Some(good),
-        Err(found) => {
-            faults.extend(found);
-            None
-        }
-    }
 }

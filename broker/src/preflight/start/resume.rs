@@ -1,13 +1,13 @@
 //! Picks up what an earlier process left in progress.
 
 use odb_api_types::code::Code;
-use odb_clients::{FailureKind, ServiceError, http::Call};
+use odb_clients::{FailureKind, http::Call};
 
 use crate::{
     bosh::Instances,
     config::{Config, Timings},
     operations::Lifecycle,
-    preflight::{instances::source as instance_source, start::Parts},
+    preflight::{instances, start::Parts},
     telemetry::Chain,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 /// looks again.
 pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
     let timings = config.broker.timings;
-    let is_counted = instance_source::is_counted_at_start(config);
+    let is_counted = instances::is_counted_at_start(config);
     let (instances, operations) = (parts.instances.clone(), parts.operations.clone());
     let stopping = lifecycle.stopping();
     lifecycle.runtime().spawn(async move {
@@ -26,7 +26,7 @@ pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
             }
             // One after the other: each reads a marker of every instance.
             if is_counted {
-                instance_source::prepare(&operations, timings.start_up).await;
+                instances::prepare(&operations, timings.start_up).await;
             }
             tracing::info!("caught up with what earlier processes left");
         };
@@ -41,12 +41,7 @@ async fn try_to_resume(instances: &Instances, timings: &Timings) -> bool {
             tracing::info!(count, "going on with operations of an earlier process");
             true
         }
-        Err(
-            error @ ServiceError {
-                kind: FailureKind::NotAllowed { .. },
-                ..
-            },
-        ) => {
+        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
             tracing::warn!(
                 code = %Code::Resume,
                 error = %Chain(&error),

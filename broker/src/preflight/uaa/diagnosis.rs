@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use odb_clients::{
     FailureKind, ServiceError,
     http::{StatusCode, TransportError},
-    uaa::{Claims, Token, TokenSource},
+    uaa::{Token, TokenSource},
 };
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use crate::{
     preflight::{
         doctor::{
             chart::Chart,
-            patience::Patience,
+            context::timed,
             subject::{Probe, Subject},
         },
         server::{
@@ -34,9 +34,6 @@ struct App {
     version: String,
 }
 
-/// It can be asked for tokens.
-pub(crate) struct Ready;
-
 /// As whom a token is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Applicant<'a> {
@@ -54,30 +51,17 @@ pub(crate) enum ApplicantKind {
     User,
 }
 
-/// A token, and what it says of itself.
-pub(crate) struct Granted {
-    pub(crate) token: Token,
-    pub(crate) claims: Option<Claims>,
-}
-
-/// Looks at a UAA without credentials.
-pub(crate) async fn look(
-    server: &Server<'_>,
-    chart: &mut Chart,
-    patience: Patience,
-) -> Option<Ready> {
-    server.reach(chart, patience).await?;
-    let answered = ask(server, &["info"], chart, patience).await?;
+/// Looks at a UAA without credentials: whether it can be asked for tokens.
+pub(crate) async fn look(server: &Server<'_>, chart: &mut Chart) -> Option<()> {
+    server.reach(chart).await?;
+    let answered = ask(server, &["info"], chart).await?;
     match answered.answer.json::<Information>() {
         Ok(Information { app }) if answered.answer.status() == StatusCode::OK => {
             let text = format!("UAA {}", app.version);
             chart.fine(Probe::Answer, answered.took, text);
-            Some(Ready)
+            Some(())
         }
-        Ok(_) | Err(_) => {
-            answered.refute("UAA", server, chart);
-            None
-        }
+        Ok(_) | Err(_) => answered.refute("UAA", server, chart),
     }
 }
 
@@ -87,33 +71,27 @@ pub(crate) async fn token(
     applicant: Applicant<'_>,
     uaa: &Server<'_>,
     chart: &mut Chart,
-    patience: Patience,
-) -> Option<Granted> {
-    let (began, clock) = (tokio::time::Instant::now(), Timestamp::now());
-    let outcome = tokens.token(&patience.call()).await;
-    let took = began.elapsed();
-    match outcome {
-        Ok(token) => {
-            let claims = token.claims();
-            let life = claims.as_ref().map_or_else(String::new, |claims| {
-                let life = claims.expires_at.saturating_sub(claims.issued_at);
-                format!(" for {} min", life / 60)
-            });
-            let text = format!("{} has a token{life}", applicant.told());
-            chart.fine(Probe::Credentials, took, text);
-            if chart.ahead.is_none() {
-                chart.ahead = claims
-                    .as_ref()
-                    .map(|claims| claims.issued_at - clock.as_second());
-            }
-            Some(Granted { token, claims })
-        }
+) -> Option<Token> {
+    let (clock, call) = (Timestamp::now(), chart.timeouts.call());
+    let (outcome, took) = timed(tokens.token(&call)).await;
+    let token = match outcome {
+        Ok(token) => token,
         Err(error) => {
-            let trouble = refused(&error, applicant, uaa, chart.subject);
-            chart.wrong(Probe::Credentials, took, trouble);
-            None
+            let finding = refused(&error, applicant, uaa, chart.subject);
+            return chart.failed(Probe::Credentials, took, finding);
         }
+    };
+    let mut life = String::new();
+    if let Some(claims) = token.claims() {
+        let seconds = claims.expires_at.saturating_sub(claims.issued_at);
+        life = format!(" for {} min", seconds / 60);
+        let ahead = claims.issued_at - clock.as_second();
+        chart.ahead.get_or_insert(ahead);
+        chart.uaa.issuer = Some(claims.issuer);
     }
+    let text = format!("{} has a token{life}", applicant.told());
+    chart.fine(Probe::Credentials, took, text);
+    Some(token)
 }
 
 fn refused(
@@ -127,10 +105,10 @@ fn refused(
         FailureKind::Refused { name, .. } if name == "unauthorized_client" => (
             subject.strangers(),
             match applicant.kind {
-                ApplicantKind::Client => format!(
-                    "allow the client `{}` the grant `client_credentials` there",
-                    applicant.name
-                ),
+                ApplicantKind::Client => {
+                    let name = applicant.name;
+                    format!("allow the client `{name}` the grant `client_credentials` there")
+                }
                 ApplicantKind::User => {
                     "allow the client `cf` the grant `password` there".to_owned()
                 }
@@ -204,4 +182,13 @@ pub(crate) fn is_refusal(error: &ServiceError) -> bool {
         FailureKind::UnsendableCredentials => true,
         _ => false,
     }
+}
+
+/// A service has answered, and does not take our token or password.
+pub(crate) fn is_unauthorized(error: &ServiceError) -> bool {
+    let status = error.status();
+    matches!(
+        status,
+        Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+    )
 }

@@ -10,7 +10,7 @@ use crate::{
             chart::Chart,
             subject::{Probe, Subject},
         },
-        server::{configured::are_the_same, reach::authority},
+        server::reach::{are_the_same, authority},
     },
 };
 
@@ -19,15 +19,6 @@ use crate::{
 pub(crate) struct Uaa {
     pub(crate) url: Option<Url>,
     pub(crate) issuer: Option<String>,
-}
-
-/// Whose tokens everybody takes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    pub(crate) director: Uaa,
-    pub(crate) director_credhub: Uaa,
-    pub(crate) cloud_controller: Uaa,
-    pub(crate) runtime_credhub: Uaa,
 }
 
 /// What is known of two UAAs.
@@ -63,79 +54,78 @@ impl Uaa {
 }
 
 /// Compares whose tokens everybody takes.
-pub(crate) fn compare(known: &Known, charts: &mut [Chart]) {
-    let Known {
-        director,
-        director_credhub,
-        cloud_controller,
-        runtime_credhub,
-    } = known;
+pub(crate) fn compare(charts: &mut [Chart]) {
+    let taken_by = |subject| {
+        let chart = charts.iter().find(|chart| chart.subject == subject);
+        chart.map(|chart| chart.uaa.clone()).unwrap_or_default()
+    };
+    let director = taken_by(Subject::DirectorUaa);
+    let directors_credhub = taken_by(Subject::DirectorCredHub);
+    let platform = taken_by(Subject::CloudControllerUaa);
+    let runtime_credhub = taken_by(Subject::RuntimeCredHub);
     if let Some(chart) = charted(charts, Subject::CloudControllerUaa)
-        && cloud_controller.relation(director) == Relation::Same
+        && platform.relation(&director) == Relation::Same
     {
         let came = format!(
             "the UAA at {} is the Director's: the Cloud Controller does not take its tokens",
-            cloud_controller.told()
+            platform.told()
         );
         let remedy = "give the UAA of the platform by `cf.uaa.url` (`cf curl /` names it), and a client of that one";
-        chart.wrong(Probe::Foundation, None, trouble("cf.uaa.url", came, remedy));
+        let finding = finding("cf.uaa.url", came, remedy);
+        chart.found(Probe::Foundation, None, finding);
     }
     if let Some(chart) = charted(charts, Subject::DirectorCredHub) {
-        let key = "bosh_credhub.url";
         let remedy = "give the address of the Director's CredHub by `bosh_credhub.url`, which is often the Director's with port 8844";
-        let of_the_platform = director_credhub.relation(cloud_controller) == Relation::Same;
-        match director_credhub.relation(director) {
-            Relation::Same => chart.fine(
-                Probe::Foundation,
-                None,
-                "takes tokens of the Director's UAA",
-            ),
+        let finding = |came| finding("bosh_credhub.url", came, remedy);
+        let told = directors_credhub.told();
+        let of_the_platform = directors_credhub.relation(&platform) == Relation::Same;
+        match directors_credhub.relation(&director) {
+            Relation::Same => {
+                let text = "takes tokens of the Director's UAA";
+                chart.fine(Probe::Foundation, None, text);
+            }
             _ if of_the_platform => {
                 let came = format!(
-                    "it takes tokens of {}, the Cloud Controller's UAA: it is the CredHub of applications",
-                    director_credhub.told()
+                    "it takes tokens of {told}, the Cloud Controller's UAA: it is the CredHub of applications"
                 );
-                chart.wrong(Probe::Foundation, None, trouble(key, came, remedy));
+                chart.found(Probe::Foundation, None, finding(came));
             }
             Relation::Different | Relation::OtherAddress => {
+                let other = director.told();
                 let came = format!(
-                    "it takes tokens of {}, and the Director of {}: they may not belong together",
-                    director_credhub.told(),
-                    director.told()
+                    "it takes tokens of {told}, and the Director of {other}: they may not belong together"
                 );
-                chart.odd(Probe::Foundation, None, trouble(key, came, remedy));
+                chart.found(Probe::Foundation, None, finding(came).warning());
             }
             Relation::Unknown => {}
         }
     }
     if let Some(chart) = charted(charts, Subject::RuntimeCredHub) {
-        let key = "credhub.api_url";
         let remedy = "give the address of the CredHub of applications by `credhub.api_url`, such as \
                       `https://credhub.service.cf.internal:8844`";
-        let of_the_director = [director, director_credhub]
+        let finding = |came| finding("credhub.api_url", came, remedy);
+        let told = runtime_credhub.told();
+        let of_the_director = [&director, &directors_credhub]
             .iter()
             .any(|uaa| runtime_credhub.relation(uaa) == Relation::Same)
             // One that is configured twice is of one foundation only.
-            && director_credhub.relation(cloud_controller) != Relation::Same;
-        match runtime_credhub.relation(cloud_controller) {
-            Relation::Same => chart.fine(
-                Probe::Foundation,
-                None,
-                "takes tokens of the Cloud Controller's UAA",
-            ),
+            && directors_credhub.relation(&platform) != Relation::Same;
+        match runtime_credhub.relation(&platform) {
+            Relation::Same => {
+                let text = "takes tokens of the Cloud Controller's UAA";
+                chart.fine(Probe::Foundation, None, text);
+            }
             _ if of_the_director => {
                 let came = format!(
-                    "it takes tokens of {}, the Director's UAA: applications do not read from it",
-                    runtime_credhub.told()
+                    "it takes tokens of {told}, the Director's UAA: applications do not read from it"
                 );
-                chart.wrong(Probe::Foundation, None, trouble(key, came, remedy));
+                chart.found(Probe::Foundation, None, finding(came));
             }
             Relation::Different => {
                 let came = format!(
-                    "it takes tokens of {}, which is not the UAA of `cf.uaa.url`: they may not belong together",
-                    runtime_credhub.told()
+                    "it takes tokens of {told}, which is not the UAA of `cf.uaa.url`: they may not belong together"
                 );
-                chart.odd(Probe::Foundation, None, trouble(key, came, remedy));
+                chart.found(Probe::Foundation, None, finding(came).warning());
             }
             // Inside a platform its UAA often has another name than outside.
             Relation::OtherAddress | Relation::Unknown => {}
@@ -147,7 +137,7 @@ fn charted(charts: &mut [Chart], subject: Subject) -> Option<&mut Chart> {
     charts.iter_mut().find(|chart| chart.subject == subject)
 }
 
-fn trouble(key: &'static str, came: String, remedy: &str) -> Finding {
+fn finding(key: &'static str, came: String, remedy: &str) -> Finding {
     Finding::tried(
         Code::OtherFoundation,
         Some(key),

@@ -1,8 +1,8 @@
-use jiff::civil::date;
+use jiff::{civil::date, tz::TimeZone};
 
 use super::*;
 
-use crate::config::Paths;
+use crate::{config::Paths, preflight::check::Findings};
 
 /// A day in the spring of 2030, on which the tests take place.
 fn now() -> Timestamp {
@@ -28,23 +28,23 @@ fn certificate_of(from: (i32, u8, u8), until: (i32, u8, u8)) -> (String, String)
 
 /// What is said of a configuration: faults, then remarks, each as `KEY WRONG`.
 fn said(source: &str) -> (Vec<String>, Vec<String>) {
-    let inspection = Inspection::of(Path::new("broker.yml"), source, Paths::OfThisMachine);
-    let mut findings = Findings {
-        file: "broker.yml".to_owned(),
-        faults: Vec::new(),
-        remarks: Vec::new(),
-        not_checked: Vec::new(),
-        inspection: None,
-    };
-    check_roots(&inspection, now(), &mut findings);
-    check_own(&inspection, now(), &mut findings);
+    let mut inspection = Inspection::of(Path::new("broker.yml"), source, Paths::OfThisMachine);
+    inspection.faults.clear();
+    inspection.remarks.clear();
+    let mut findings = Findings::of(inspection, now());
+    let own = findings.inspection.tls.as_ref();
+    let of_own = own.map(|files| of_own(files, now()));
+    findings.add(of_own.unwrap_or_default());
+    let Inspection {
+        faults, remarks, ..
+    } = findings.inspection;
     let told = |problems: Vec<crate::config::Problem>| {
         let problems = problems.iter();
         problems
             .map(|problem| format!("{} {}", problem.key(), problem.wrong()))
             .collect()
     };
-    (told(findings.faults), told(findings.remarks))
+    (told(faults), told(remarks))
 }
 
 /// What is said of a certificate and a key in files. No key: the file is not there.

@@ -1,0 +1,161 @@
+//! Either CredHub at a start: that it answers, knows us and lets us look.
+
+use std::time::Duration;
+
+use odb_api_types::code::Code;
+use odb_clients::{
+    FailureKind, ServiceError,
+    credhub::{ConnectCredHubError, CredHub, CredHubClient, CredentialName},
+    director::Director,
+    http::{Call, Limits, TransportError},
+};
+use secrecy::SecretString;
+use tokio::time::sleep;
+
+use crate::{
+    config::Config,
+    finding::Finding,
+    operations::SecureBindings,
+    preflight::{
+        certificates::trust::Authorities,
+        start::Checked,
+        uaa::diagnosis::{is_refusal, is_unauthorized},
+    },
+};
+
+/// A name that BOSH DNS is to give may come a little later than the broker, which the Go broker waits for as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(16);
+const PAUSES: u32 = 10;
+
+/// Connects to the Director's CredHub, if there are secrets to be kept. What we may do there can only be learned as far as
+/// looking goes: CredHub shows nothing to who may not read, and writing would change something.
+pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>> {
+    let Some(access) = &config.bosh_credhub else {
+        return Ok(None);
+    };
+    let url = &access.url;
+    let call = Call::within(config.broker.timings.start_up);
+    let trust = Authorities::of_directors_credhub(access).trust()?;
+    let client = client(&access.client_id, &access.client_secret);
+    let (address, limits) = (url.as_written(), Limits::default());
+    let connected = CredHub::connect(&call, address, &trust, client, limits).await;
+    let credhub = connected.map_err(|error| {
+        let found = format!("could not get to know the Director's CredHub at `{url}`");
+        let remedy = "check `bosh_credhub.url`, `bosh_credhub.root_ca_cert` and that it can be reached from here, or unset \
+                      `broker.enable_secure_manifests`";
+        Finding::fault(Code::CredHubUnreachable, "bosh_credhub.url", found, remedy).because(&error)
+    })?;
+    let stranger = |error| {
+        let code = code_of(&error, Code::CredHubCredentials, Code::CredHubUnreachable);
+        let found = format!("the Director's CredHub at `{url}` does not let us in");
+        let remedy = "check `bosh_credhub.authentication` and that its client has `credhub.read` and `credhub.write`";
+        Finding::fault(code, "bosh_credhub.authentication", found, remedy).because(&error)
+    };
+    let version = credhub.version(&call).await.map_err(stranger)?;
+    // The offering's own folder may hold more than can be listed in time; this one is empty.
+    let folder = format!("/odb/{}/start-up", config.offering.id);
+    match folder.parse::<CredentialName>() {
+        Ok(folder) => {
+            let names = credhub.names_below(&call, &folder).await;
+            names.map_err(stranger)?;
+        }
+        Err(error) => tracing::warn!(
+            code = %Code::Manifest,
+            %error,
+            "`service_catalog.id` has letters that CredHub does not take: orders whose adapter returns secrets will fail"
+        ),
+    }
+    tracing::info!(%url, %version, "the Director's CredHub knows us");
+    Ok(Some(credhub))
+}
+
+/// Warns of a Director that resolves no references.
+pub(crate) async fn compare(config: &Config, director: &Director) {
+    if config.bosh_credhub.is_none() {
+        return;
+    }
+    let call = Call::within(config.broker.timings.start_up);
+    if let Ok(info) = director.info(&call).await
+        && !info.config_server
+    {
+        tracing::warn!(
+            code = %Code::NoDirectorCredHub,
+            "`broker.enable_secure_manifests` is set, but the Director has no CredHub of its own: deployments whose manifests refer \
+             to secrets will fail"
+        );
+    }
+}
+
+/// Connects to the CredHub of applications, if there is one. One that is out of reach may listen soon.
+pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBindings>> {
+    let Some(section) = &config.runtime_credhub else {
+        return Ok(None);
+    };
+    let url = &section.url;
+    let call = Call::within(config.broker.timings.start_up);
+    let trust = Authorities::of_runtime_credhub(section).trust()?;
+    let client = client(&section.client_id, &section.client_secret);
+    let address = url.as_written();
+    let attempt = || CredHub::connect(&call, address, &trust, client.clone(), Limits::default());
+    let (mut connected, mut pause) = (attempt().await, FIRST_PAUSE);
+    for _ in 0..PAUSES {
+        if !connected.as_ref().is_err_and(is_out_of_reach) || pause >= call.deadline.remaining() {
+            break;
+        }
+        sleep(pause).await;
+        pause *= 2;
+        connected = attempt().await;
+    }
+    let credhub = connected.map_err(|error| {
+        let found = format!("could not get to know the runtime CredHub at `{url}`");
+        let remedy =
+            "check `credhub.api_url`, `credhub.ca_cert` and that it can be reached from here";
+        let code = Code::RuntimeCredHubUnreachable;
+        Finding::fault(code, "credhub.api_url", found, remedy).because(&error)
+    })?;
+    let version = credhub.version(&call).await.map_err(|error| {
+        let (refused, unreachable) = (
+            Code::RuntimeCredHubCredentials,
+            Code::RuntimeCredHubUnreachable,
+        );
+        let code = code_of(&error, refused, unreachable);
+        let found = format!("could not authenticate to the runtime CredHub at `{url}`");
+        let remedy = "check `credhub.client_id`, `credhub.client_secret` and `credhub.internal_uaa_ca_cert`, and that the client has \
+                      the authorities `credhub.read` and `credhub.write`";
+        Finding::fault(code, "credhub", found, remedy).because(&error)
+    })?;
+    tracing::info!(%version, "the runtime CredHub knows us");
+    let service = config.offering.id.clone();
+    Ok(Some(SecureBindings::new(credhub, service)))
+}
+
+/// The client that the broker is at a CredHub.
+pub(crate) fn client(client_id: &str, client_secret: &SecretString) -> CredHubClient {
+    CredHubClient {
+        client_id: client_id.to_owned(),
+        client_secret: client_secret.clone(),
+    }
+}
+
+/// No connection came about: its name is not known yet, or it does not listen yet.
+fn is_out_of_reach(error: &ConnectCredHubError) -> bool {
+    matches!(
+        error,
+        ConnectCredHubError::Info(ServiceError {
+            kind: FailureKind::NoAnswer {
+                source: TransportError::NotConnected { .. },
+                ..
+            },
+            ..
+        })
+    )
+}
+
+/// Under which code a refused request is reported: whether CredHub or its UAA does not accept the client, or does not work.
+fn code_of(error: &ServiceError, refused: Code, unreachable: Code) -> Code {
+    match &error.kind {
+        FailureKind::NoToken { source, .. } if is_refusal(source) => refused,
+        _ if is_unauthorized(error) => refused,
+        _ => unreachable,
+    }
+}

@@ -1,0 +1,132 @@
+//! What is configured, as far as it is right, and how long an upstream may take.
+
+use std::{future::Future, time::Duration};
+
+use odb_clients::http::{Call, Deadline, Limits};
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    config::{BoshConfigs, Offering, Sections, Told},
+    preflight::doctor::{
+        chart::Chart,
+        subject::{Probe, Subject},
+    },
+};
+
+/// After so many steps that take all their time the rest is not asked.
+const STEPS: u32 = 5;
+
+pub(crate) const FAULTY: &str = "not asked, because of the faults in the file";
+
+/// How long each step may take, and all of them together.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    step: Duration,
+    end: Deadline,
+}
+
+/// The time of a step was over.
+pub(crate) struct TooSlow {
+    pub(crate) limit: Duration,
+}
+
+/// What is configured, and how long everything may take.
+pub(crate) struct Context<'a> {
+    pub(crate) sections: &'a Sections,
+    pub(crate) timeouts: Timeouts,
+}
+
+impl Timeouts {
+    /// Each step, such as a call, may take so long, and everything five times as long.
+    pub fn of(step: Duration) -> Self {
+        Self {
+            step,
+            end: Deadline::after(step * STEPS),
+        }
+    }
+
+    /// The context of the next call.
+    pub(crate) fn call(self) -> Call {
+        Call::until(self.end)
+    }
+
+    /// The context of something that takes several calls.
+    pub(crate) fn work(self) -> Call {
+        Call::within(self.end.remaining().min(self.step * 2))
+    }
+
+    /// Each call is made once: what fails now and then should be seen.
+    pub(crate) fn limits(self) -> Limits {
+        Limits {
+            connect: self.step,
+            attempt: self.step,
+            attempts: 1,
+            ..Limits::default()
+        }
+    }
+
+    /// Waits for a step that has no limit of its own, and measures it.
+    pub(crate) async fn wait<T>(
+        self,
+        step: impl Future<Output = T>,
+    ) -> Result<(T, Duration), TooSlow> {
+        let limit = self.step.min(self.end.remaining());
+        let (end, step) = (Instant::now() + limit, timed(step));
+        timeout_at(end, step).await.map_err(|_| TooSlow { limit })
+    }
+}
+
+/// Measures how long something takes.
+pub(crate) async fn timed<T>(work: impl Future<Output = T>) -> (T, Duration) {
+    let began = Instant::now();
+    (work.await, began.elapsed())
+}
+
+impl Context<'_> {
+    pub(crate) fn chart(&self, subject: Subject) -> Chart {
+        Chart::of(subject, self.timeouts)
+    }
+
+    /// Of whom nothing is asked.
+    pub(crate) fn left_out(&self, subject: Subject, why: &str) -> Chart {
+        let mut chart = self.chart(subject);
+        chart.not_asked(Probe::Answer, why);
+        chart
+    }
+
+    /// What a section says. Else nobody is asked whom it would name: the first subject, by the second in its place.
+    pub(crate) fn section<'s, T>(
+        &self,
+        told: &'s Told<T>,
+        subjects: &[Subject],
+        not_configured: &str,
+    ) -> Result<&'s T, Vec<Chart>> {
+        let (subjects, why) = match told {
+            Told::Right(section) => return Ok(section),
+            Told::Nothing => (subjects.get(..1).unwrap_or_default(), not_configured),
+            Told::Wrong => (subjects, FAULTY),
+        };
+        let charts = subjects.iter().map(|subject| self.left_out(*subject, why));
+        Err(charts.collect())
+    }
+
+    pub(crate) fn offering(&self) -> Option<&Offering> {
+        self.sections.offering.right().map(AsRef::as_ref)
+    }
+
+    /// Whether secrets of instances are kept in the Director's CredHub.
+    pub(crate) fn keeps_secrets(&self) -> bool {
+        self.sections.bosh_credhub.right().is_some()
+    }
+
+    pub(crate) fn has_dns_bindings(&self) -> bool {
+        let plans = self.offering().into_iter();
+        let mut plans = plans.flat_map(|offering| &offering.plans);
+        plans.any(|plan| !plan.dns_bindings.is_empty())
+    }
+
+    pub(crate) fn bosh_configs(&self) -> BoshConfigs {
+        let broker = self.sections.broker.right();
+        broker.map_or(BoshConfigs::Enabled, |broker| broker.bosh_configs)
+    }
+}

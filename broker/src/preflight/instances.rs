@@ -1,0 +1,160 @@
+//! Who knows the service instances, and the service instances API, where it stands in for a Cloud Controller.
+
+use std::time::Duration;
+
+use odb_api_types::code::Code;
+use odb_clients::{
+    cloud_controller::CloudController,
+    http::{Call, Limits, Trust, address},
+    service_instances_api::{ServiceInstancesApi, ServiceInstancesApiSetUpError},
+};
+
+use crate::{
+    config::{self, CloudFoundryChecks, Config},
+    finding::Finding,
+    operations::{CloudControllerSource, InstanceSource, InstanceSources, Operations},
+    preflight::{
+        certificates::trust::Authorities,
+        doctor::{
+            chart::Chart,
+            context::{Context, timed},
+            subject::{Probe, Subject},
+        },
+        server::reach::Server,
+        start::Checked,
+        uaa::diagnosis::is_unauthorized,
+    },
+    telemetry::Chain,
+};
+
+/// Whom the questions for instances are put to. Nobody is asked yet.
+pub(crate) fn of(
+    config: &Config,
+    cloud_controller: Option<CloudController>,
+    api: Option<ServiceInstancesApi>,
+) -> InstanceSources {
+    let cloud_controller = cloud_controller.map(|client| {
+        let timings = &config.broker.timings;
+        let source = CloudControllerSource::new(client, config.offering.clone(), timings);
+        InstanceSource::CloudController(source)
+    });
+    let api = api.map(InstanceSource::ServiceInstancesApi);
+    InstanceSources {
+        counts: cloud_controller.clone().or_else(|| api.clone()),
+        lists: api.or(cloud_controller),
+    }
+}
+
+/// Whether the source is asked before the first order.
+pub(crate) fn is_counted_at_start(config: &Config) -> bool {
+    let cloud_foundry = config.cloud_foundry.as_ref();
+    cloud_foundry.is_none_or(|cf| cf.checks != CloudFoundryChecks::Skipped)
+}
+
+/// Learns what orders are held against. An order that comes before that is learned, or when it cannot be learned now,
+/// learns it itself.
+pub(crate) async fn prepare(operations: &Operations, limit: Duration) {
+    operations.prepare_counting(&Call::within(limit)).await;
+}
+
+fn connect(
+    api: &config::ServiceInstancesApi,
+    trust: &Trust,
+    limits: Limits,
+) -> Result<ServiceInstancesApi, ServiceInstancesApiSetUpError> {
+    let (url, username, password) = (api.url.as_written(), &api.username, &api.password);
+    ServiceInstancesApi::connect(url, trust, username, password, limits)
+}
+
+/// The service instances API, if there is one. It is not asked yet.
+pub(crate) fn service_instances_api(config: &Config) -> Checked<Option<ServiceInstancesApi>> {
+    let Some(api) = &config.service_instances_api else {
+        return Ok(None);
+    };
+    let trust = Authorities::of_instances_api(api).trust()?;
+    let client = connect(api, &trust, Limits::default()).map_err(|error| {
+        let (key, found) = (
+            "service_instances_api.url",
+            "`service_instances_api` cannot be used",
+        );
+        let remedy = "check its `url` and `authentication`";
+        Finding::fault(Code::ConfigurationInvalid, key, found, remedy).because(&error)
+    })?;
+    Ok(Some(client))
+}
+
+/// Asks the service instances API for its list, if there is one that can be asked.
+pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
+    let Some(section) = &config.service_instances_api else {
+        return Ok(());
+    };
+    // What keeps it from being asked is noted by the checks of a start.
+    let Ok(Some(api)) = service_instances_api(config) else {
+        return Ok(());
+    };
+    let call = Call::within(config.broker.timings.start_up);
+    let Err(error) = api.instances(&call, &[]).await else {
+        return Ok(());
+    };
+    let (key, remedy) = if is_unauthorized(&error) {
+        let key = "service_instances_api.authentication";
+        (key, "check `service_instances_api.authentication`")
+    } else {
+        let remedy = "check `service_instances_api.url`, `service_instances_api.root_ca_cert` and that it can be reached from here";
+        ("service_instances_api.url", remedy)
+    };
+    let url = &section.url;
+    let found = format!("could not read the service instances from the API at `{url}`");
+    Err(Finding::fault(Code::ServiceInstancesApi, key, found, remedy).because(&error))
+}
+
+/// Reads the list, which is all that there is.
+pub(crate) async fn look(context: &Context<'_>) -> Chart {
+    let Some(api) = context.sections.service_instances_api.right() else {
+        let why = "`service_instances_api` is not configured";
+        return context.left_out(Subject::InstancesApi, why);
+    };
+    let mut chart = context.chart(Subject::InstancesApi);
+    look_into(api, &mut chart).await;
+    chart
+}
+
+async fn look_into(api: &config::ServiceInstancesApi, chart: &mut Chart) -> Option<()> {
+    let url = address::server(api.url.as_written());
+    let authorities = Authorities::of_instances_api(api);
+    let server = Server::configured(url, "service_instances_api.url", authorities, chart)?;
+    server.reach(chart).await?;
+    let finding = |came, key, remedy| {
+        let tried = format!("`GET {}`", api.url);
+        Finding::tried(Code::ServiceInstancesApi, Some(key), tried, came, remedy)
+    };
+    let client = match connect(api, &server.trust, chart.timeouts.limits()) {
+        Ok(client) => client,
+        Err(error) => {
+            let key = "service_instances_api.authentication";
+            let remedy = "correct `service_instances_api.authentication`";
+            let finding = finding(Chain(&error).to_string(), key, remedy);
+            return chart.failed(Probe::List, None, finding);
+        }
+    };
+    let call = chart.timeouts.call();
+    let (listed, took) = timed(client.instances(&call, &[])).await;
+    match listed {
+        Ok(instances) => {
+            let text = format!("{} service instances", instances.len());
+            chart.fine(Probe::List, took, text);
+            Some(())
+        }
+        Err(error) => {
+            let (key, remedy) = if is_unauthorized(&error) {
+                let key = "service_instances_api.authentication.basic";
+                (key, "correct `service_instances_api.authentication.basic`")
+            } else {
+                let remedy = "see what the server at `service_instances_api.url` answers, and look at its log";
+                ("service_instances_api.url", remedy)
+            };
+            let finding = finding(Chain(&error).to_string(), key, remedy);
+            chart.failed(Probe::List, took, finding)
+        }
+    }
+}
