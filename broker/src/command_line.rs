@@ -108,7 +108,7 @@ pub(crate) struct Check {
     adapter: Switch,
     /// What is logged, to standard error: a level, or a list of `target=level`. Else nothing is.
     ///
-    /// `on_demand_broker::adapter=info` shows what the adapter says on its standard error.
+    /// `odb_engine_bosh::adapter=info` shows what the adapter says on its standard error.
     #[arg(long = "log", value_name = "FILTER")]
     pub(crate) log_filter: Option<LogFilter>,
 }

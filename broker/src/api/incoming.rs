@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::{error::ApiError, unique_names::UniqueNames};
-use crate::{bosh::Insistence, operations::AcceptsIncomplete};
+use crate::{engine::Deletion, operations::AcceptsIncomplete};
 
 /// The largest body that is read. Platforms send a few kilobytes; arbitrary parameters may be a certificate or two.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
@@ -83,11 +83,11 @@ impl Parameters {
     }
 
     /// Whether a deletion goes on after failures, and what it is then.
-    pub(super) fn force(&self) -> (Insistence, OperationKind) {
+    pub(super) fn force(&self) -> (Deletion, OperationKind) {
         if self.says_yes("force") {
-            (Insistence::Forced, OperationKind::ForceDelete)
+            (Deletion::Forced, OperationKind::ForceDelete)
         } else {
-            (Insistence::Careful, OperationKind::Delete)
+            (Deletion::Careful, OperationKind::Delete)
         }
     }
 

@@ -89,7 +89,7 @@ mod tests {
         for (text, fine) in [
             ("info", true),
             ("info,on_demand_broker=debug", true),
-            ("on_demand_broker::bosh=trace", true),
+            ("odb_engine_bosh::reconciler=trace", true),
             ("loud", false),
             ("", false),
             ("info,", false),

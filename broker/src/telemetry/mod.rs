@@ -2,10 +2,7 @@
 
 mod json_lines;
 mod log;
-pub mod metrics;
-mod usage;
 
 pub use log::{InvalidLogFilter, LogFilter, LogFormat, LogStream, start_log};
-pub use metrics::metrics;
+pub use odb_core::metrics::{self, metrics};
 pub use odb_redaction::{Chain, Redaction, redact};
-pub use usage::{Usage, UsageEvent};

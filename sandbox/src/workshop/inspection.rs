@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_mins(2);
 const LONGEST_REPORT: u64 = 4 << 20;
 
 /// Of the log of a check nothing is of interest but what the adapter says on stderr.
-const LOGGED: &str = "on_demand_broker::adapter=info";
+const LOGGED: &str = "odb_engine_bosh::adapter=info";
 
 /// Under which key the adapter's schemas are refused.
 const KEY_OF_ADAPTER: &str = "broker.enable_plan_schemas";

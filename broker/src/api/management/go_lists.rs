@@ -7,7 +7,6 @@ use odb_api_types::management::{ListedInstance, ListedOrphan};
 use super::streamed::Frame;
 use crate::{
     api::{error::ApiError, incoming::Parameters, refused::RequestKind, run::Run},
-    bosh::deployment,
     operations::{Detail, InstanceEntry, Refused},
 };
 
@@ -51,8 +50,9 @@ pub(super) async fn orphan_deployments(run: Run) -> Result<HttpResponse, ApiErro
     let orphans = run.operator(RequestKind::StatusAlone, |operations, context| async move {
         operations.orphans(context, Detail::Names).await
     });
+    let engine = run.app.operations.engine();
     let listed = orphans.await?.into_iter().map(|orphan| ListedOrphan {
-        deployment_name: deployment(&orphan.instance).to_string(),
+        deployment_name: engine.deployment_name(&orphan.instance),
     });
     Ok(HttpResponse::Ok().json(listed.collect::<Vec<_>>()))
 }

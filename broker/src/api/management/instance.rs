@@ -17,7 +17,7 @@ use crate::{
         refused::RequestKind,
         run::Run,
     },
-    bosh::{Cancelled, Started, Upgraded},
+    engine::{Cancelled, Started, Upgraded},
 };
 
 const REFUSED: &str = "The Director did not allow the broker to cancel the task, which takes `bosh.admin`. The operation ends after this \
@@ -97,8 +97,8 @@ pub(super) async fn operation(run: Run, path: Path<String>) -> Result<HttpRespon
     let instance = incoming::instance_id(path.into_inner())?;
     let status = run.operator(RequestKind::Other, |operations, context| async move {
         Ok(operations
-            .instances()
-            .review(&context.call(), &instance)
+            .engine()
+            .operation(&context.call(), &instance)
             .await?)
     });
     match status.await? {
@@ -129,7 +129,7 @@ pub(super) async fn health(run: Run, path: Path<String>) -> Result<HttpResponse,
     let instance = incoming::instance_id(path.into_inner())?;
     let health = run.operator(RequestKind::Health, |operations, context| async move {
         Ok(operations
-            .instances()
+            .engine()
             .health(&context.call(), &instance)
             .await?)
     });
@@ -139,10 +139,7 @@ pub(super) async fn health(run: Run, path: Path<String>) -> Result<HttpResponse,
 /// `GET /mgmt/v1/director`: what the Director under all instances can do.
 pub(super) async fn director(run: Run) -> Result<HttpResponse, ApiError> {
     let abilities = run.operator(RequestKind::Director, |operations, context| async move {
-        Ok(operations
-            .instances()
-            .director_abilities(&context.call())
-            .await?)
+        Ok(operations.engine().abilities(&context.call()).await?)
     });
     Ok(HttpResponse::Ok().json(abilities.await?))
 }

@@ -10,7 +10,7 @@ use odb_api_types::{
 use super::instance::accepted;
 use crate::{
     api::{error::ApiError, incoming::Parameters, refused::RequestKind, run::Run},
-    bosh::{self, Deleted},
+    engine::{Deleted, Engine},
     operations::{Detail, Orphan, OrphanDeletion, UnknownOffering, Unmarked},
 };
 
@@ -21,7 +21,8 @@ pub(super) async fn list(run: Run) -> Result<HttpResponse, ApiError> {
     });
     let orphans = orphans.await?.into_iter();
     let now = Timestamp::now();
-    let listed = orphans.map(|orphan| listed(orphan, now));
+    let engine = run.app.operations.engine();
+    let listed = orphans.map(|orphan| listed(engine, orphan, now));
     Ok(HttpResponse::Ok().json(listed.collect::<Vec<_>>()))
 }
 
@@ -31,12 +32,12 @@ pub(super) async fn delete(
     path: Path<String>,
     query: Parameters,
 ) -> Result<HttpResponse, ApiError> {
-    let Some(instance) = bosh::instance_of(&path) else {
+    let Some(instance) = run.app.operations.engine().instance_of(&path) else {
         let text = "A deployment of this name holds no service instance.";
         return Err(ApiError::new(StatusCode::NOT_FOUND, Code::NotFound, text));
     };
-    let (insistence, _) = query.force();
-    let deletion = OrphanDeletion {
+    let (deletion, _) = query.force();
+    let order = OrphanDeletion {
         instance,
         unmarked: if query.says_yes("include_unmarked") {
             Unmarked::Go
@@ -49,11 +50,11 @@ pub(super) async fn delete(
         } else {
             UnknownOffering::IsWrong
         },
-        insistence,
+        deletion,
     };
     let deleted = run.operator(
         RequestKind::DeleteOrphan,
-        |operations, context| async move { operations.delete_orphan(context, deletion).await },
+        |operations, context| async move { operations.delete_orphan(context, order).await },
     );
     match deleted.await? {
         Deleted::Started(started) => Ok(accepted(started)),
@@ -61,11 +62,11 @@ pub(super) async fn delete(
     }
 }
 
-fn listed(orphan: Orphan, now: Timestamp) -> OrphanDeployment {
+fn listed(engine: &dyn Engine, orphan: Orphan, now: Timestamp) -> OrphanDeployment {
     let age = |since: Timestamp| u64::try_from(now.duration_since(since).as_secs()).unwrap_or(0);
     let since = orphan.latest.as_ref().and_then(|latest| latest.began);
     OrphanDeployment {
-        deployment_name: bosh::deployment(&orphan.instance).to_string(),
+        deployment_name: engine.deployment_name(&orphan.instance),
         service_instance_id: orphan.instance,
         owner: orphan.owner,
         reason: orphan.reason,

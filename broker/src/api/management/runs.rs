@@ -23,8 +23,11 @@ use crate::api::{
 pub(super) async fn begin(run: Run, body: Result<Bytes, Error>) -> Result<HttpResponse, ApiError> {
     let BeginRun { kind } = incoming::body(body)?.value;
     let begun = run.operator(RequestKind::Other, |operations, context| async move {
-        let runs = operations.instances().runs();
-        Ok(runs.begin(&context.call(), kind, Timestamp::now()).await?)
+        Ok(operations
+            .engine()
+            .journal()
+            .begin(&context.call(), kind, Timestamp::now())
+            .await?)
     });
     Ok(HttpResponse::Created().json(begun.await?))
 }
@@ -36,8 +39,11 @@ pub(super) async fn latest(run: Run, query: Parameters) -> Result<HttpResponse, 
         ApiError::malformed("The kind of a run is `upgrade` or `recreate`.")
     })?;
     let latest = run.operator(RequestKind::Other, |operations, context| async move {
-        let runs = operations.instances().runs();
-        Ok(runs.latest(&context.call(), kind).await?)
+        Ok(operations
+            .engine()
+            .journal()
+            .latest(&context.call(), kind)
+            .await?)
     });
     match latest.await? {
         Some(run) => Ok(HttpResponse::Ok().json(run)),
@@ -60,8 +66,11 @@ pub(super) async fn end(
         .map_err(|error| ApiError::malformed(format!("The run cannot be found: {error}.")))?;
     let EndRun { outcome } = incoming::body(body)?.value;
     let ended = run.operator(RequestKind::Other, |operations, context| async move {
-        let runs = operations.instances().runs();
-        Ok(runs.end(&context.call(), id, outcome).await?)
+        Ok(operations
+            .engine()
+            .journal()
+            .end(&context.call(), id, outcome)
+            .await?)
     });
     Ok(HttpResponse::Ok().json(ended.await?))
 }

@@ -16,8 +16,8 @@ use crate::{
         refused::RequestKind,
         run::Run,
     },
-    bosh::{Deleted, Started, Upgraded},
     config::{InstanceFetching, OrganizationAndSpace},
+    engine::{Deleted, Started, Upgraded},
     operations::{
         DeprovisionRequest, PreviousValues, ProvisionRequest, Provisioned, UpdateRequest,
     },
@@ -149,12 +149,12 @@ pub(super) async fn deprovision(
     query: Parameters,
 ) -> Result<HttpResponse, ApiError> {
     let instance = incoming::instance_id(path.into_inner())?;
-    let (insistence, kind) = query.force();
+    let (deletion, kind) = query.force();
     let request = DeprovisionRequest {
         instance: instance.clone(),
         service: query.required("service_id")?.to_owned().into(),
         plan: query.required("plan_id")?.to_owned().into(),
-        insistence,
+        deletion,
         accepts_incomplete: query.accepts_incomplete(),
     };
     let kind = RequestKind::Operation(kind);
@@ -183,7 +183,7 @@ pub(super) async fn fetch(run: Run, path: Path<String>) -> Result<HttpResponse, 
         RequestKind::Other,
         |operations, context| async move {
             Ok(operations
-                .instances()
+                .engine()
                 .record_at_rest(&context.call(), &wanted)
                 .await?)
         },

@@ -17,7 +17,6 @@ use crate::{
         refused::RequestKind,
         run::Run,
     },
-    bosh::OperationToken,
     engine::{Condition, LastOperation, OperationView},
 };
 
@@ -28,14 +27,17 @@ pub(super) async fn last_operation(
     query: Parameters,
 ) -> Result<HttpResponse, ApiError> {
     let instance = incoming::instance_id(path.into_inner())?;
-    let token = query.get("operation").and_then(OperationToken::parse);
+    let token = query.get("operation").map(str::to_owned);
     let polled = instance.clone();
     let latest = run.user(
         &instance,
         RequestKind::Other,
         |operations, context| async move {
-            let (call, instances) = (context.call(), operations.instances());
-            let latest = instances.last_operation(&call, &polled, token.as_ref(), &context.request);
+            let (call, token) = (context.call(), token.as_deref());
+            let latest =
+                operations
+                    .engine()
+                    .last_operation(&call, &polled, token, &context.request);
             Ok(latest.await?)
         },
     );

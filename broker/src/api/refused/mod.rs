@@ -14,13 +14,12 @@ use odb_api_types::{
 
 use super::{AppState, error::ApiError};
 use crate::{
-    bosh::Fault,
     offering::{CatalogFault, UpdateRefused},
     operations::{Cut, Refused},
     telemetry::Chain,
     user_message::{IN_ANSWER, UserMessage, with_cause},
 };
-use instance::of_run;
+use instance::of_journal;
 
 /// Who reads what goes wrong.
 #[derive(Clone, Debug)]
@@ -110,13 +109,8 @@ impl ErrorContext {
                 Code::Cancelled,
                 "Another request is at work on the service instance. Try again in a moment.",
             ),
-            (RequestKind::Health, Refused::Instance(fault))
-                if matches!(**fault, Fault::Director { .. }) =>
-            {
-                director_unanswered(refused.is_out_of_time())
-            }
-            (RequestKind::Director, Refused::Instance(fault)) => {
-                director_unanswered(fault.is_out_of_time())
+            (RequestKind::Health | RequestKind::Director, Refused::Instance(_)) => {
+                self.of_reason(refused)
             }
             (RequestKind::StatusAlone | RequestKind::ServiceMetrics, _) => self.of_reason(refused),
             _ if refused.is_out_of_time() => ApiError::out_of_time(),
@@ -187,9 +181,8 @@ impl ErrorContext {
             Refused::CountSource(error) if error.is_unsteady() => unsteady_count(),
             Refused::CountSource(error) => self.internal(error.code_of_count(), refused),
             Refused::CountInstances(_) => self.internal(Code::Director, refused),
-            Refused::Instance(fault) => self.of_fault(fault),
-            Refused::Cancel(fault) => self.of_cancellation(fault),
-            Refused::Run(fault) => of_run(fault),
+            Refused::Instance(error) => self.of_engine(error),
+            Refused::Journal(error) => of_journal(error),
             Refused::BackupAgent => unprocessable(
                 Code::NotSupported,
                 "service does not support backup agent binding",
@@ -319,7 +312,7 @@ impl ErrorContext {
                     service: &self.app.operations.offering().name,
                     instance,
                     request,
-                    task: None,
+                    reference: None,
                     operation: self.kind.operation(),
                 };
                 with_cause(message.to_string(), IN_ANSWER, cause, self.app.error_detail)

@@ -20,8 +20,9 @@ use odb_clients::{
 use crate::{
     adapter::ServiceAdapter,
     api::OwnTls,
-    bosh::{Instances, KeptBindings, Surroundings, Targets},
+    bosh::{BoshEngine, Surroundings, Targets},
     config::{AdapterForm, Config},
+    engine::{Engine, KeptBindings},
     finding::Finding,
     offering::Schemas,
     operations::{BindingSettings, Lifecycle, Operations, SecureBindings},
@@ -44,8 +45,6 @@ pub use resume::resume;
 pub struct Parts {
     /// What can be done.
     pub operations: Operations,
-    /// What it is done with.
-    pub instances: Instances,
     /// Certificate and key; plain HTTP without.
     pub tls: Option<OwnTls>,
 }
@@ -189,7 +188,7 @@ pub async fn start(
     let bindings = secure_bindings
         .clone()
         .map(|secure| Arc::new(secure) as Arc<dyn KeptBindings>);
-    let instances = Instances::new(
+    let engine: Arc<dyn Engine> = Arc::new(BoshEngine::new(
         config,
         Surroundings {
             director,
@@ -202,10 +201,10 @@ pub async fn start(
         },
         lifecycle.runtime().clone(),
         lifecycle.stopping(),
-    );
-    usage::report(config, sources.lists.as_ref(), &instances, lifecycle);
+    ));
+    usage::report(config, sources.lists.as_ref(), &*engine, lifecycle);
     let operations = Operations::new(
-        instances.clone(),
+        engine,
         config.offering.clone(),
         schemas,
         sources,
@@ -217,9 +216,5 @@ pub async fn start(
         lifecycle.clone(),
         config.broker.timings,
     );
-    Ok(Parts {
-        operations,
-        instances,
-        tls,
-    })
+    Ok(Parts { operations, tls })
 }

@@ -1,11 +1,11 @@
 //! Picks up what an earlier process left in progress.
 
 use odb_api_types::code::Code;
-use odb_clients::{FailureKind, http::Call};
+use odb_clients::http::Call;
 
 use crate::{
-    bosh::Instances,
     config::{Config, Timings},
+    engine::Engine,
     operations::Lifecycle,
     preflight::{instances, start::Parts},
     telemetry::Chain,
@@ -17,11 +17,11 @@ use crate::{
 pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
     let timings = config.broker.timings;
     let is_counted = instances::is_counted_at_start(config);
-    let (instances, operations) = (parts.instances.clone(), parts.operations.clone());
+    let operations = parts.operations.clone();
     let stopping = lifecycle.stopping();
     lifecycle.runtime().spawn(async move {
         let work = async {
-            while !try_to_resume(&instances, &timings).await {
+            while !try_to_resume(operations.engine(), &timings).await {
                 tokio::time::sleep(timings.longest_retry).await;
             }
             // One after the other: each reads a marker of every instance.
@@ -34,19 +34,11 @@ pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
     });
 }
 
-async fn try_to_resume(instances: &Instances, timings: &Timings) -> bool {
-    match instances.resume(&Call::within(timings.start_up)).await {
+async fn try_to_resume(engine: &dyn Engine, timings: &Timings) -> bool {
+    match engine.resume(&Call::within(timings.start_up)).await {
         Ok(0) => true,
         Ok(count) => {
             tracing::info!(count, "going on with operations of an earlier process");
-            true
-        }
-        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
-            tracing::warn!(
-                code = %Code::Resume,
-                error = %Chain(&error),
-                "operations of an earlier process cannot be looked up; they go on when they are asked about"
-            );
             true
         }
         Err(error) => {

@@ -1,8 +1,8 @@
 //! Begins to tell collectors of telemetry how many instances there are.
 
 use crate::{
-    bosh::Instances,
     config::{Config, UsageReporting},
+    engine::Engine,
     operations::{InstanceSource, Lifecycle, UsageReports},
 };
 
@@ -10,7 +10,7 @@ use crate::{
 pub(crate) fn report(
     config: &Config,
     source: Option<&InstanceSource>,
-    instances: &Instances,
+    engine: &dyn Engine,
     lifecycle: &Lifecycle,
 ) {
     if config.broker.usage_reports == UsageReporting::Off {
@@ -25,7 +25,7 @@ pub(crate) fn report(
     };
     let limit = config.broker.timings.start_up;
     let reports = UsageReports::new(source.clone(), config.offering.clone(), limit);
-    let (ends, stopping) = (instances.ends(), lifecycle.stopping());
+    let (ends, stopping) = (engine.ended(), lifecycle.stopping());
     lifecycle.runtime().spawn(async move {
         stopping.run_until_cancelled(reports.run(ends)).await;
     });

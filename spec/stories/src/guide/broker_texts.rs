@@ -10,11 +10,11 @@ use super::document::project;
 /// Where the tests of a file begin.
 const TESTS: &str = "#[cfg(test)]\nmod tests {";
 
-/// The sources of the broker without comments and tests, texts that run over several lines in one piece. What documents quote
+/// The sources of the broker and its crates without comments and tests, texts that run over several lines in one piece. What documents quote
 /// stands there, or the broker does not say it.
 pub fn broker_texts() -> String {
     let mut texts = String::new();
-    for file in files(&project().join("broker/src")) {
+    for file in files(&project().join("broker")) {
         let source = fs::read_to_string(&file);
         let source = source.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         texts += &without_comments_and_tests(&source);
@@ -34,7 +34,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         }
         if path.is_dir() {
             found.extend(files(&path));
-        } else {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
     }

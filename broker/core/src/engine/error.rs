@@ -1,0 +1,113 @@
+//! Why an engine does not do what it is asked to, in words that all engines share. The cause behind it is the engine's own.
+
+use std::{error::Error, fmt};
+
+use odb_api_types::code::Code;
+
+/// Why an engine does not do what it is asked to.
+#[derive(Debug)]
+pub struct EngineError {
+    kind: EngineErrorKind,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// What the answer to a request depends on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineErrorKind {
+    /// Another operation is in progress.
+    #[error("another operation on the service instance is in progress")]
+    Busy,
+    /// There is no such instance.
+    #[error("there is no such service instance")]
+    NotFound,
+    /// The id is taken by an instance with other attributes.
+    #[error("the service instance exists with other attributes, or its creation has failed")]
+    Taken,
+    /// What bears the instance's name belongs to somebody else; the code says what it is.
+    #[error("the service instance belongs to somebody else ({0})")]
+    Foreign(Code),
+    /// The time of the request was used up before the point of no return.
+    #[error("the time of the request was used up before anything was begun")]
+    OutOfTime,
+    /// What the engine asked did not answer in time, and may have changed something.
+    #[error("there was no answer in time ({0})")]
+    TimedOut(Code),
+    /// The operator has changed the service since the instance was deployed.
+    #[error("the operator has changed the service since the instance was deployed")]
+    PendingChanges,
+    /// The plan is not in the catalog.
+    #[error("the plan is not in the catalog")]
+    UnknownPlan,
+    /// The service author's own words for the user.
+    #[error("the service refuses: {0}")]
+    UserMessage(String),
+    /// The service has a binding of this id.
+    #[error("the service has a binding with this id")]
+    BindingExists,
+    /// The service binds applications only.
+    #[error("the service binds applications only")]
+    AppRequired,
+    /// The service has no binding of this id.
+    #[error("the service has no binding with this id")]
+    UnknownBinding,
+    /// A binding was made, and what the service says of it cannot be used.
+    #[error("the binding was made, and its credentials cannot be used ({0})")]
+    UnusableBinding(Code),
+    /// There is nothing to cancel.
+    #[error("no operation on the service instance is in progress")]
+    NothingInProgress,
+    /// The operation cannot be cancelled; the text tells the operator why, and what to do.
+    #[error("the operation cannot be cancelled: {0}")]
+    NotCancellable(String),
+    /// The foundation did not answer, or refused.
+    #[error("the foundation does not answer ({0})")]
+    Unavailable(Code),
+    /// The instance is gone, and something that it leaves behind is not. To delete it again may help.
+    #[error("something that the service instance leaves behind could not be removed")]
+    CleanUp,
+    /// Only the operator can help.
+    #[error("the engine has failed ({0})")]
+    Internal(Code),
+}
+
+impl EngineError {
+    /// An error with the engine's own error as the cause.
+    pub fn new(kind: EngineErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            kind,
+            source: Some(source.into()),
+        }
+    }
+
+    /// What the answer depends on.
+    pub fn kind(&self) -> &EngineErrorKind {
+        &self.kind
+    }
+
+    /// The time of the request was used up, and nothing was begun.
+    pub fn is_out_of_time(&self) -> bool {
+        self.kind == EngineErrorKind::OutOfTime
+    }
+}
+
+impl From<EngineErrorKind> for EngineError {
+    fn from(kind: EngineErrorKind) -> Self {
+        Self { kind, source: None }
+    }
+}
+
+/// Reads as the engine's own error, which says more than the kind.
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => source.fmt(f),
+            None => self.kind.fmt(f),
+        }
+    }
+}
+
+impl Error for EngineError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().and_then(|source| source.source())
+    }
+}

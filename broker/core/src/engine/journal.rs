@@ -1,0 +1,79 @@
+//! What is kept of rollouts, so that a later process can continue one. There is one entry for each kind of rollout; it is
+//! written when the rollout begins and when it ends.
+
+use std::error::Error;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use odb_api_types::management::{LatestRun, Run, RunId, RunKind, RunOutcome};
+use odb_clients::http::Call;
+
+/// Keeps the rollouts of one offering.
+#[async_trait]
+pub trait Journal: Send + Sync {
+    /// Begins a rollout, in the place of the one before.
+    async fn begin(&self, call: &Call, kind: RunKind, now: Timestamp) -> Result<Run, JournalError>;
+
+    /// The latest rollout of a kind.
+    async fn latest(&self, call: &Call, kind: RunKind) -> Result<Option<LatestRun>, JournalError>;
+
+    /// Records how a rollout has ended. What has failed may be continued and succeed; what has succeeded is final. Safe to
+    /// repeat.
+    async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError>;
+}
+
+/// Why a rollout is not begun, found or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// There is nothing to keep it in.
+    #[error("runs are not remembered, because {0}")]
+    NotKept(&'static str),
+    /// There has never been such a rollout.
+    #[error("there is no run `{id}`")]
+    Unknown {
+        /// The id that was asked for.
+        id: RunId,
+    },
+    /// A later rollout has taken its place.
+    #[error("run `{id}` is not the latest of its kind, if it ever was one")]
+    Superseded {
+        /// The id that was asked for.
+        id: RunId,
+    },
+    /// It has succeeded, which is final.
+    #[error("run `{id}` has succeeded already")]
+    Succeeded {
+        /// The id that was asked for.
+        id: RunId,
+    },
+    /// Somebody else wrote at the same moment.
+    #[error("another run was begun or ended at the same moment")]
+    Overtaken,
+    /// A newer broker, or a person, wrote it; the text says where.
+    #[error("{0} is none that this broker understands; begin a new run, which replaces it")]
+    NotUnderstood(String),
+    /// It could not be read or written.
+    #[error("could not {doing}")]
+    Failed {
+        /// What was tried.
+        doing: &'static str,
+        /// The time of the request was used up.
+        is_out_of_time: bool,
+        /// Why it failed.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+impl JournalError {
+    /// The time of the request was used up.
+    pub fn is_out_of_time(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed {
+                is_out_of_time: true,
+                ..
+            }
+        )
+    }
+}

@@ -1,0 +1,219 @@
+//! The seam between the operations and what carries them out: the trait of an engine, what is ordered from one, and what is
+//! read of its instances. Nothing here knows a Director.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `order` | what operations order from an engine, and what comes of it |
+//! | `request_digest` | what makes two requests the same |
+//! | `error` | why an engine does not do what it is asked to |
+//! | `record` | the instance record: what is known of one instance |
+//! | `occupancy` | what the latest operation on an instance means for quotas |
+//! | `journal` | what is kept of rollouts, so that a later process can continue one |
+
+mod error;
+mod journal;
+mod occupancy;
+mod order;
+mod record;
+mod request_digest;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use odb_api_types::{
+    ids::{InstanceId, PlanId, RequestId},
+    kind::OperationKind,
+    management::{DirectorAbilities, DryRun, Health, OperationStatus, Target},
+};
+use odb_clients::{ServiceError, http::Call};
+use tokio::sync::broadcast;
+
+pub use error::{EngineError, EngineErrorKind};
+pub use journal::{Journal, JournalError};
+pub use occupancy::{Occupancy, OccupancyKind};
+pub use order::{
+    Bindable, BindingOrder, Cancelled, Deleted, Deletion, Found, Order, Origin, Started, Upgraded,
+    Vacancy, parameters_of_unbind,
+};
+pub use record::{
+    Condition, InstanceRecord, InstanceRecords, LastOperation, OperationView, Ownership,
+};
+pub use request_digest::{RequestDigest, RequestIdentity};
+
+/// Makes, changes and deletes service instances on one kind of foundation.
+///
+/// Each order is idempotent by instance and request identity. Everything that can fail comes before the point of no return;
+/// after it the engine finishes the operation by itself, in a later process if need be. Nobody orders two operations on one
+/// instance at the same time.
+#[async_trait]
+pub trait Engine: fmt::Debug + Send + Sync {
+    /// Looks for what is there under the ordered id. An instance with other attributes is an error.
+    async fn find(&self, order: &Order) -> Result<Found, EngineError>;
+
+    /// Deploys an instance with what its user asks for; `from` is the plan that it has been on.
+    async fn update(&self, order: &Order, from: &PlanId) -> Result<Started, EngineError>;
+
+    /// Deploys an instance with what the operator offers today.
+    async fn upgrade(&self, order: &Order) -> Result<Upgraded, EngineError>;
+
+    /// Puts an instance onto new machines, and changes nothing else about it.
+    async fn recreate(&self, order: &Order) -> Result<Started, EngineError>;
+
+    /// Deletes an instance and what it leaves behind. What is being created is stopped first.
+    async fn delete(
+        &self,
+        order: &Order,
+        deletion: Deletion,
+        origin: Origin,
+    ) -> Result<Deleted, EngineError>;
+
+    /// Cancels the operation in progress: from now on nothing more of it is begun. Safe to repeat.
+    async fn cancel(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        request: &RequestId,
+    ) -> Result<Cancelled, EngineError>;
+
+    /// Reports what an upgrade would change. Changes nothing.
+    async fn preview(&self, order: &Order) -> Result<DryRun, EngineError>;
+
+    /// Looks at an instance that shall be bound. While it comes or goes there is nothing to bind.
+    async fn find_bindable(&self, order: &BindingOrder) -> Result<Arc<dyn Bindable>, EngineError>;
+
+    /// Takes credentials back, whatever is being done with the instance.
+    async fn unbind(&self, order: &BindingOrder) -> Result<(), EngineError>;
+
+    /// How the operation is doing that the platform asks about. Without a token that fits, the latest one on the instance.
+    async fn last_operation(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        token: Option<&str>,
+        request: &RequestId,
+    ) -> Result<LastOperation, EngineError>;
+
+    /// The latest operation on an instance with its stages. `None` where nobody knows of one.
+    async fn operation(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Option<OperationStatus>, EngineError>;
+
+    /// The record of one instance.
+    async fn record(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<InstanceRecord, EngineError>;
+
+    /// The record of an instance on which nothing is in progress. One that is being created is not found yet.
+    async fn record_at_rest(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<InstanceRecord, EngineError>;
+
+    /// The records of all instances.
+    async fn records(&self, call: &Call) -> Result<InstanceRecords, EngineError>;
+
+    /// The records of these instances, of any broker, as far as they have one that can be read.
+    async fn records_of(
+        &self,
+        call: &Call,
+        instances: &BTreeSet<InstanceId>,
+    ) -> Result<HashMap<InstanceId, InstanceRecord>, EngineError>;
+
+    /// Whose an instance is, with its record.
+    async fn ownership(&self, call: &Call, instance: &InstanceId)
+    -> Result<Ownership, EngineError>;
+
+    /// The plan that an instance is on, as far as its record knows.
+    async fn current_plan(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Option<PlanId>, EngineError>;
+
+    /// Makes sure that an instance is there, and that nothing is in progress on it.
+    async fn require_at_rest(&self, call: &Call, instance: &InstanceId) -> Result<(), EngineError>;
+
+    /// Whether the latest operation on an instance has succeeded, as far as it is known.
+    async fn is_as_ordered(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError>;
+
+    /// Whether anything is deployed for an instance.
+    async fn is_deployed(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError>;
+
+    /// The instances for which anything is deployed that we may see, whichever broker made them.
+    async fn deployed_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError>;
+
+    /// The instances that are deployed, those included that only their own team may see.
+    async fn present_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError>;
+
+    /// What this process knows of the places of the instances that it works on, or has worked on recently.
+    fn occupied(&self) -> Vec<(InstanceId, Occupancy)>;
+
+    /// What operation records show of the places of all instances.
+    async fn recorded_occupancies(
+        &self,
+        call: &Call,
+    ) -> Result<Vec<(InstanceId, Occupancy)>, EngineError>;
+
+    /// What the foundation is working on, by instance: one call, whatever there is.
+    async fn in_progress(
+        &self,
+        call: &Call,
+    ) -> Result<HashMap<InstanceId, OperationView>, EngineError>;
+
+    /// What was done last with an instance, as far as that is known without a call of its own.
+    fn latest_known(
+        &self,
+        instance: &InstanceId,
+        record: Option<&InstanceRecord>,
+        in_progress: &HashMap<InstanceId, OperationView>,
+    ) -> Option<OperationView>;
+
+    /// What was done last with an instance, or is being done, by this broker or by anybody else on the foundation.
+    async fn latest_operation(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        record: Option<&InstanceRecord>,
+    ) -> Result<Option<OperationView>, EngineError>;
+
+    /// How the machines of an instance are.
+    async fn health(&self, call: &Call, instance: &InstanceId) -> Result<Health, EngineError>;
+
+    /// What the Director under all instances can do; the management API names it so.
+    async fn abilities(&self, call: &Call) -> Result<DirectorAbilities, EngineError>;
+
+    /// The name under which an instance is deployed.
+    fn deployment_name(&self, instance: &InstanceId) -> String;
+
+    /// The instance that is deployed under a name, if the name is one of an instance.
+    fn instance_of(&self, deployment_name: &str) -> Option<InstanceId>;
+
+    /// What is deployed today for a plan; nothing for one that the catalog does not have.
+    fn release_of(&self, plan: &PlanId) -> Option<&Target>;
+
+    /// What is kept of rollouts.
+    fn journal(&self) -> &dyn Journal;
+
+    /// Picks up every operation that an earlier process left in progress, and returns their number. Requests need not wait for
+    /// it: what they ask about is picked up for them.
+    async fn resume(&self, call: &Call) -> Result<usize, EngineError>;
+
+    /// Reports each operation that ends from now on.
+    fn ended(&self) -> broadcast::Receiver<OperationKind>;
+}
+
+/// Where credentials of bindings are kept outside the foundation. An engine removes them with the instance.
+#[async_trait]
+pub trait KeptBindings: fmt::Debug + Send + Sync {
+    /// Removes what is kept of the bindings of an instance. Safe to repeat.
+    async fn remove_all(&self, call: &Call, instance: &InstanceId) -> Result<(), ServiceError>;
+}

@@ -1,0 +1,60 @@
+//! What the latest operation on an instance means for the place that it takes among all instances.
+
+use odb_api_types::{ids::PlanId, kind::OperationKind, management::OperationState};
+use tokio::time::Instant;
+
+/// What an engine knows of an instance's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// The plan that the latest operation is about; a token of a Go broker does not name it.
+    pub plan: Option<PlanId>,
+    /// What the operation means.
+    pub kind: OccupancyKind,
+    /// When this process began with the operation; absent for what an operation record shows.
+    pub since: Option<Instant>,
+}
+
+/// What the latest operation on an instance means for its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OccupancyKind {
+    /// It is being made, or brought to the plan.
+    Arriving,
+    /// It is there, on the plan.
+    Arrived,
+    /// A change or a deletion has failed: it is there, and the platform goes by the plan from before.
+    Remaining,
+    /// It is being deleted.
+    Leaving,
+    /// It has been deleted, or never came about.
+    Absent,
+}
+
+impl OccupancyKind {
+    /// What an operation means that has got so far.
+    pub fn of(operation: OperationKind, state: OperationState) -> Self {
+        match state {
+            OperationState::InProgress if operation.deletes() => Self::Leaving,
+            OperationState::InProgress => Self::Arriving,
+            OperationState::Succeeded if operation.deletes() => Self::Absent,
+            OperationState::Succeeded => Self::Arrived,
+            OperationState::Failed if operation == OperationKind::Create => Self::Absent,
+            OperationState::Failed => Self::Remaining,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_order_takes_no_place_and_a_failed_move_leaves_the_instance_where_it_was() {
+        for (operation, kind) in [
+            (OperationKind::Create, OccupancyKind::Absent),
+            (OperationKind::Update, OccupancyKind::Remaining),
+            (OperationKind::Delete, OccupancyKind::Remaining),
+        ] {
+            assert_eq!(OccupancyKind::of(operation, OperationState::Failed), kind);
+        }
+    }
+}

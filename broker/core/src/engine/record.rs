@@ -1,0 +1,201 @@
+//! The instance record: the one read model of a service instance. Polls, inventory, orphans, operation details, fetches and
+//! quotas read its fields.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use odb_api_types::{
+    ids::{InstanceId, PlanId, RequestId},
+    kind::OperationKind,
+    management::{
+        Deployed, DeploymentPresence, InventoryOperation, OperationState, OperationStatus, Owner,
+        StageStatus,
+    },
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What is known of a service instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstanceRecord {
+    /// Whose operation record it has.
+    pub owner: Owner,
+    /// Whether it is deployed.
+    pub deployment: DeploymentPresence,
+    /// The plan that it is on; a move counts once it has succeeded.
+    pub plan: Option<PlanId>,
+    /// What was done with it last, or is being done.
+    pub operation: Option<OperationView>,
+    /// The last create, update or upgrade that has succeeded.
+    pub deployed: Option<Deployed>,
+    /// When the last recreation began that has succeeded.
+    pub recreated: Option<Timestamp>,
+    /// Where users manage it.
+    pub dashboard_url: Option<String>,
+    /// What the adapter says of it.
+    pub labels: Map<String, Value>,
+}
+
+/// How an operation is doing, or how it ended. What is absent is not known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationView {
+    /// What it does; tasks of an engine do not always show that.
+    pub kind: Option<OperationKind>,
+    /// How far it is.
+    pub state: OperationState,
+    /// How far it is, or how it ended, in the platform user's words.
+    pub description: Option<String>,
+    /// What it has left of the instance, if it has failed.
+    pub condition: Option<Condition>,
+    /// When it began.
+    pub began: Option<Timestamp>,
+    /// The request that began it.
+    pub request: Option<RequestId>,
+    /// An operator has cancelled it.
+    pub cancelled: bool,
+    /// While it is in progress: what its request was answered.
+    pub token: Option<Map<String, Value>>,
+    /// Its stages, where they are known without asking for them.
+    pub stages: Arc<Vec<StageStatus>>,
+}
+
+/// What a failed operation has left of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    /// Each VM is what it was before, or what it should be now.
+    Intact,
+    /// Work on a VM was begun and not finished.
+    Damaged,
+}
+
+/// The answer to a poll of the last operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LastOperation {
+    /// How it is doing, and when it is worth asking again.
+    Known(OperationView, Duration),
+    /// The instance is gone, as a delete had it.
+    Gone,
+    /// There is no such instance.
+    Unknown,
+}
+
+/// Whose an instance is, as far as operation records can be read.
+#[derive(Clone, Debug)]
+pub enum Ownership {
+    /// It has an operation record.
+    Recorded(Box<InstanceRecord>),
+    /// It has none.
+    Unrecorded,
+    /// Operation records cannot be read.
+    Unreadable,
+}
+
+/// The records of all instances, at one moment.
+#[derive(Debug)]
+pub struct InstanceRecords {
+    /// The instances that are deployed.
+    pub deployed: HashSet<InstanceId>,
+    /// What is known of each.
+    pub records: HashMap<InstanceId, InstanceRecord>,
+}
+
+impl InstanceRecord {
+    /// Of an instance of which nothing is known but whose it is.
+    pub fn of(owner: Owner) -> Self {
+        Self {
+            owner,
+            deployment: DeploymentPresence::Absent,
+            plan: None,
+            operation: None,
+            deployed: None,
+            recreated: None,
+            dashboard_url: None,
+            labels: Map::new(),
+        }
+    }
+
+    /// What is in progress on the instance, if something is.
+    pub fn in_progress(&self) -> Option<&OperationView> {
+        let operation = self.operation.as_ref();
+        operation.filter(|operation| operation.is_in_progress())
+    }
+}
+
+impl InstanceRecords {
+    /// Takes out the record of an instance: a list may be long, and each is read once.
+    pub fn take(&mut self, instance: &InstanceId) -> InstanceRecord {
+        let record = self.records.remove(instance);
+        InstanceRecord {
+            deployment: if self.deployed.remove(instance) {
+                DeploymentPresence::Present
+            } else {
+                DeploymentPresence::Absent
+            },
+            ..record.unwrap_or_else(|| InstanceRecord::of(Owner::Unknown))
+        }
+    }
+}
+
+impl OperationView {
+    /// An operation of which nothing else is known.
+    pub fn new(kind: Option<OperationKind>, state: OperationState, description: String) -> Self {
+        Self {
+            kind,
+            state,
+            description: Some(description),
+            condition: None,
+            began: None,
+            request: None,
+            cancelled: false,
+            token: None,
+            stages: Arc::default(),
+        }
+    }
+
+    /// It goes on.
+    pub fn is_in_progress(&self) -> bool {
+        self.state == OperationState::InProgress
+    }
+
+    /// All is as ordered.
+    pub fn is_success(&self) -> bool {
+        self.state == OperationState::Succeeded
+    }
+
+    /// The instance is going, or was to go.
+    pub fn deletes(&self) -> bool {
+        self.kind.is_some_and(OperationKind::deletes)
+    }
+
+    /// As the inventory has it. One of an unknown kind is not listed.
+    pub fn listed(self) -> Option<InventoryOperation> {
+        Some(InventoryOperation {
+            kind: self.kind?,
+            state: self.state,
+            began: self.began,
+            request: self.request,
+            description: self.description,
+            token: self.token,
+        })
+    }
+
+    /// As operators see it.
+    pub fn status(self, instance: InstanceId) -> OperationStatus {
+        OperationStatus {
+            service_instance_id: instance,
+            kind: self.kind,
+            state: self.state,
+            cancelled: self.cancelled,
+            began: self.began,
+            request: self.request,
+            description: self.description.unwrap_or_default(),
+            token: self.token,
+            stages: Arc::unwrap_or_clone(self.stages),
+        }
+    }
+}

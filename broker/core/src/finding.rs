@@ -1,0 +1,114 @@
+//! What a probe has found.
+
+use std::{borrow::Cow, error::Error, fmt};
+
+use odb_api_types::code::Code;
+use odb_redaction::Chain;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The broker can work, and something should be seen to.
+    Warning,
+    /// The broker cannot work, wholly or in part.
+    Fault,
+}
+
+/// One result of a start, `check` or `doctor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The code under which the log and the guide have it.
+    pub code: Code,
+    /// The key of the configuration to look at first, if it is one of ours.
+    pub key: Option<Cow<'static, str>>,
+    /// What was tried; empty for what a start finds.
+    pub tried: String,
+    /// What came of it.
+    pub found: String,
+    /// The causes of that, in one line; empty where `found` says all.
+    pub cause: String,
+    /// What the operator can do.
+    pub remedy: String,
+    /// Reading the file finds it too, and knows its line.
+    pub is_in_file: bool,
+}
+
+impl Finding {
+    /// What keeps a broker from starting.
+    pub fn fault(
+        code: Code,
+        key: impl Into<Cow<'static, str>>,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            key: Some(key.into()),
+            ..Self::tried(code, None, "", found, remedy)
+        }
+    }
+
+    /// The result of something that was tried.
+    pub fn tried(
+        code: Code,
+        key: Option<&'static str>,
+        tried: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity: Severity::Fault,
+            code,
+            key: key.map(Cow::Borrowed),
+            tried: tried.into(),
+            found: found.into(),
+            cause: String::new(),
+            remedy: remedy.into(),
+            is_in_file: false,
+        }
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub fn warning(self) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..self
+        }
+    }
+
+    /// The same with the error that led to it.
+    #[must_use]
+    pub fn because(mut self, error: &(dyn Error + 'static)) -> Self {
+        self.cause = Chain(error).to_string();
+        self
+    }
+
+    /// What was found and its causes.
+    pub fn found_because(&self) -> String {
+        match self.cause.as_str() {
+            "" => self.found.clone(),
+            cause => format!("{}: {cause}", self.found),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.found, self.remedy)?;
+        match self.cause.as_str() {
+            "" => Ok(()),
+            cause => write!(f, ": {cause}"),
+        }
+    }
+}
+
+impl Error for Finding {}
+
+/// So that `?` ends a check with one finding.
+impl From<Finding> for Vec<Finding> {
+    fn from(finding: Finding) -> Self {
+        vec![finding]
+    }
+}

@@ -1,0 +1,380 @@
+//! Which places are taken, from what the source of instances, the drivers and the markers say (`docs/architecture.md`,
+//! "Quotas"). No I/O, no clock.
+//!
+//! An instance *takes its place* from the moment at which its order is let in until the source has forgotten it or its
+//! creation has failed. An instance of the source without a marker was let in if the Director has its deployment. Two numbers
+//! are told of the places that are taken:
+//!
+//! - [`Ledger::at_most`] from totals of the source: never too small. Each instance that takes a place is in the total, or
+//!   known here, or was found by the first listing of this process;
+//! - [`Ledger::exactly`] from a listing and the markers.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Duration,
+};
+
+use odb_api_types::ids::{InstanceId, PlanId};
+use tokio::time::Instant;
+
+use crate::{
+    engine::{Occupancy, OccupancyKind},
+    offering::{Total, Usage},
+    operations::instance_source::{InstanceRecord, RecordStanding},
+};
+
+/// What the drivers know.
+pub(super) type Here = BTreeMap<InstanceId, Occupancy>;
+
+/// How many instances the source has.
+#[derive(Clone, Debug)]
+pub(super) struct Totals {
+    /// When they were asked for.
+    pub(super) began: Instant,
+    pub(super) counts: BTreeMap<Total, u64>,
+}
+
+/// Everything that the source and the markers say.
+#[derive(Clone, Debug)]
+pub(super) struct Listing {
+    /// When it was begun: what happened later need not be in it.
+    pub(super) began: Instant,
+    pub(super) records: Vec<InstanceRecord>,
+    pub(super) markers: Here,
+    /// What the Director had then of the instances without a marker.
+    pub(super) deployed: BTreeSet<InstanceId>,
+}
+
+/// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was refused
+/// may look like an instance at rest, for example when the platform failed to delete it.
+pub(super) fn is_doubtful(record: &InstanceRecord, markers: &Here) -> bool {
+    let may_be_unmade = match record.standing {
+        RecordStanding::Settled | RecordStanding::Updating | RecordStanding::Listed => true,
+        RecordStanding::Creating | RecordStanding::Unmade => false,
+    };
+    let marker = markers.get(&record.instance);
+    may_be_unmade && marker.is_none_or(|marker| marker.kind == OccupancyKind::Absent)
+}
+
+/// The places that are kept here, and what earlier listings have taught.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// Let in, and their requests not answered yet.
+    reserved: BTreeMap<InstanceId, PlanId>,
+    /// Where those come from that are being moved: what the source tells may be older than its row of the instance.
+    origins: BTreeMap<InstanceId, PlanId>,
+    /// Ordered, and nothing decided yet.
+    asking: BTreeSet<InstanceId>,
+    learned: Option<Learned>,
+}
+
+/// What a listing has taught.
+#[derive(Debug)]
+struct Learned {
+    /// Totals that were asked for before tell of a time of which nothing is learned.
+    at: Instant,
+    /// Places of instances that earlier processes have worked on and that no total shows.
+    hidden: BTreeMap<InstanceId, BTreeSet<PlanId>>,
+    /// Those being created when this process began: nothing here tells whether they were let in.
+    inherited: BTreeSet<InstanceId>,
+    /// Operations of this process of which the totals show what they are about, by their beginning.
+    shown: HashMap<InstanceId, Instant>,
+}
+
+impl Ledger {
+    /// Keeps a place. `origin` is the plan from which the instance shall be moved, if that is known.
+    pub(super) fn reserve(
+        &mut self,
+        instance: &InstanceId,
+        plan: &PlanId,
+        origin: Option<&PlanId>,
+        here: &Here,
+    ) {
+        // Where totals suffice there is no listing that would forget them.
+        let reserved = &self.reserved;
+        self.origins.retain(|moved, _| {
+            let occupancy = here.get(moved);
+            reserved.contains_key(moved)
+                || occupancy.is_some_and(|occupancy| may_be_at_its_origin(occupancy.kind))
+        });
+        self.reserved.insert(instance.clone(), plan.clone());
+        if let Some(origin) = origin {
+            self.origins.insert(instance.clone(), origin.clone());
+        }
+    }
+
+    pub(super) fn release(&mut self, instance: &InstanceId) {
+        self.reserved.remove(instance);
+    }
+
+    pub(super) fn begin_asking(&mut self, instance: &InstanceId) {
+        self.asking.insert(instance.clone());
+    }
+
+    pub(super) fn end_asking(&mut self, instance: &InstanceId) {
+        self.asking.remove(instance);
+    }
+
+    /// No more places than these are taken by others than `ordered`, as far as the totals reach. `None` where totals tell
+    /// too little: before the first listing of this process, for only that shows what an earlier one has left in progress,
+    /// and when they are older than the latest.
+    pub(super) fn at_most(
+        &self,
+        totals: &Totals,
+        here: &Here,
+        ordered: &InstanceId,
+    ) -> Option<Usage> {
+        let learned = self
+            .learned
+            .as_ref()
+            .filter(|learned| learned.at < totals.began)?;
+        let totals = &totals.counts;
+        let mut usage = Usage::default();
+        let mut of_plans = 0_u64;
+        for (total, count) in totals {
+            if let Total::OfPlan(plan) = total {
+                usage.add([plan.clone()].into(), *count);
+                of_plans = of_plans.saturating_add(*count);
+            }
+        }
+        if let Some(all) = totals.get(&Total::OfAll) {
+            usage.add(BTreeSet::new(), all.saturating_sub(of_plans));
+        }
+        let mut places: BTreeMap<&InstanceId, BTreeSet<PlanId>> = BTreeMap::new();
+        for (instance, occupancy) in here {
+            let is_shown = occupancy.since.is_some()
+                && learned.shown.get(instance) == occupancy.since.as_ref();
+            if occupancy.kind != OccupancyKind::Absent && !is_shown {
+                let plans = occupancy.plan.iter().chain(self.origin(instance, here));
+                places.insert(instance, plans.cloned().collect());
+            }
+        }
+        for (instance, plans) in &learned.hidden {
+            if !here.contains_key(instance) {
+                places.insert(instance, plans.clone());
+            }
+        }
+        for (instance, plan) in &self.reserved {
+            places.entry(instance).or_default().insert(plan.clone());
+        }
+        places.remove(ordered);
+        for plans in places.into_values() {
+            usage.add(plans, 1);
+        }
+        Some(usage)
+    }
+
+    /// The places that are taken by others than `ordered`. `lately` is how long ago something can have happened here that
+    /// the source has not heard of.
+    pub(super) fn exactly(
+        &mut self,
+        listing: &Listing,
+        here: &Here,
+        ordered: &InstanceId,
+        now: Instant,
+        lately: Duration,
+    ) -> Usage {
+        self.learn(listing, here, now);
+        let records: BTreeMap<_, _> = listing
+            .records
+            .iter()
+            .map(|record| (&record.instance, record))
+            .collect();
+        let everybody: BTreeSet<&InstanceId> = records
+            .keys()
+            .copied()
+            .chain(here.keys())
+            .chain(listing.markers.keys())
+            .chain(self.reserved.keys())
+            .filter(|instance| *instance != ordered)
+            .collect();
+        let mut usage = Usage::default();
+        for instance in everybody {
+            let occupancy = here.get(instance);
+            let mut plans = match (records.get(instance), occupancy) {
+                (Some(record), _) => {
+                    let occupancy = occupancy.or_else(|| listing.markers.get(instance));
+                    self.listed_place(record, occupancy, listing)
+                }
+                (None, Some(occupancy)) => unlisted_place(occupancy, now, lately),
+                (None, None) => listing
+                    .markers
+                    .get(instance)
+                    .map(|occupancy| unlisted_place(occupancy, now, lately))
+                    .unwrap_or_default(),
+            };
+            plans.extend(self.reserved.get(instance).cloned());
+            if !plans.is_empty() {
+                plans.extend(self.origin(instance, here).cloned());
+                usage.add(plans, 1);
+            }
+        }
+        usage
+    }
+
+    /// Where an instance is being moved from, or was to be moved from.
+    fn origin(&self, instance: &InstanceId, here: &Here) -> Option<&PlanId> {
+        let may_be_there = here
+            .get(instance)
+            .is_some_and(|occupancy| may_be_at_its_origin(occupancy.kind));
+        let origin = self.origins.get(instance);
+        origin.filter(|_| may_be_there || self.reserved.contains_key(instance))
+    }
+
+    /// Where an instance takes its place that the source knows.
+    fn listed_place(
+        &self,
+        record: &InstanceRecord,
+        occupancy: Option<&Occupancy>,
+        listing: &Listing,
+    ) -> BTreeSet<PlanId> {
+        let kind = occupancy.map(|occupancy| occupancy.kind);
+        let was_let_in = kind.is_some_and(|kind| kind != OccupancyKind::Absent);
+        let is_unknown = kind.is_none();
+        let is_deployed = listing.deployed.contains(&record.instance);
+        let takes_a_place = match record.standing {
+            RecordStanding::Settled | RecordStanding::Updating => was_let_in || is_deployed,
+            RecordStanding::Unmade => was_let_in,
+            RecordStanding::Creating => {
+                was_let_in || (is_unknown && self.has_inherited(&record.instance))
+            }
+            RecordStanding::Listed => {
+                let is_asked_for = self.asking.contains(&record.instance);
+                was_let_in || (is_unknown && is_deployed && !is_asked_for)
+            }
+        };
+        if !takes_a_place {
+            return BTreeSet::new();
+        }
+        let own = || BTreeSet::from([record.plan.clone()]);
+        let Some(Occupancy {
+            plan: Some(plan),
+            kind,
+            since,
+        }) = occupancy
+        else {
+            return own();
+        };
+        let is_news = since.is_some_and(|since| since > listing.began);
+        match kind {
+            OccupancyKind::Arriving => [record.plan.clone(), plan.clone()].into(),
+            // The record is from before the operation and may tell of another plan.
+            OccupancyKind::Remaining | OccupancyKind::Leaving if is_news => {
+                [record.plan.clone(), plan.clone()].into()
+            }
+            // What an earlier process has made of it counts only as long as the platform says that this goes on: the Go broker
+            // may have changed it since, without a marker.
+            OccupancyKind::Arrived
+                if since.is_some() || record.standing == RecordStanding::Updating =>
+            {
+                [plan.clone()].into()
+            }
+            OccupancyKind::Arrived
+            | OccupancyKind::Remaining
+            | OccupancyKind::Leaving
+            | OccupancyKind::Absent => own(),
+        }
+    }
+
+    fn has_inherited(&self, instance: &InstanceId) -> bool {
+        self.learned
+            .as_ref()
+            .is_some_and(|learned| learned.inherited.contains(instance))
+    }
+
+    /// Forgets where those came from that have arrived.
+    fn forget_origins(&mut self, listing: &Listing, here: &Here) {
+        let plans: BTreeMap<_, _> = listing
+            .records
+            .iter()
+            .map(|record| (&record.instance, &record.plan))
+            .collect();
+        let reserved = &self.reserved;
+        self.origins.retain(|instance, origin| {
+            let Some(occupancy) = here.get(instance) else {
+                return reserved.contains_key(instance);
+            };
+            // While a move goes on the platform tells of no other plan, so that this is a later operation.
+            let has_moved = occupancy.since.is_some_and(|since| since <= listing.began)
+                && plans.get(instance).is_some_and(|plan| *plan != origin);
+            reserved.contains_key(instance) || (may_be_at_its_origin(occupancy.kind) && !has_moved)
+        });
+    }
+
+    /// Takes from a listing what totals do not show.
+    pub(super) fn learn(&mut self, listing: &Listing, here: &Here, now: Instant) {
+        self.forget_origins(listing, here);
+        let creating = listing
+            .records
+            .iter()
+            .filter(|record| record.standing == RecordStanding::Creating)
+            .map(|record| record.instance.clone());
+        let inherited = match self.learned.take() {
+            Some(former) => creating
+                .filter(|instance| former.inherited.contains(instance))
+                .collect(),
+            None => creating
+                .filter(|instance| !self.asking.contains(instance))
+                .collect(),
+        };
+        let records: BTreeMap<_, _> = listing
+            .records
+            .iter()
+            .map(|record| (&record.instance, record))
+            .collect();
+        let hidden = listing.markers.iter().filter_map(|(instance, occupancy)| {
+            if here.contains_key(instance) {
+                return None;
+            }
+            let record = records.get(instance);
+            let is_hidden = match occupancy.kind {
+                OccupancyKind::Arriving => true,
+                OccupancyKind::Leaving => record.is_none(),
+                OccupancyKind::Arrived => {
+                    record.is_some_and(|record| record.standing == RecordStanding::Updating)
+                }
+                OccupancyKind::Remaining | OccupancyKind::Absent => false,
+            };
+            let plan = occupancy.plan.clone()?;
+            is_hidden.then(|| (instance.clone(), [plan].into()))
+        });
+        let shown = here.iter().filter_map(|(instance, occupancy)| {
+            let record = records.get(instance)?;
+            let since = occupancy.since.filter(|since| *since <= listing.began)?;
+            let is_shown = match occupancy.kind {
+                OccupancyKind::Arriving | OccupancyKind::Arrived => {
+                    occupancy.plan.as_ref() == Some(&record.plan)
+                }
+                OccupancyKind::Remaining | OccupancyKind::Leaving => true,
+                OccupancyKind::Absent => false,
+            };
+            is_shown.then(|| (instance.clone(), since))
+        });
+        self.learned = Some(Learned {
+            at: now,
+            hidden: hidden.collect(),
+            inherited,
+            shown: shown.collect(),
+        });
+    }
+}
+
+fn may_be_at_its_origin(kind: OccupancyKind) -> bool {
+    matches!(kind, OccupancyKind::Arriving | OccupancyKind::Remaining)
+}
+
+/// Where an instance takes its place that the source does not know: not yet, or no more.
+fn unlisted_place(occupancy: &Occupancy, now: Instant, lately: Duration) -> BTreeSet<PlanId> {
+    let takes_a_place = match occupancy.kind {
+        OccupancyKind::Arriving | OccupancyKind::Leaving => true,
+        OccupancyKind::Arrived | OccupancyKind::Remaining => occupancy
+            .since
+            .is_some_and(|since| now.saturating_duration_since(since) < lately),
+        OccupancyKind::Absent => false,
+    };
+    let plan = occupancy.plan.clone();
+    plan.filter(|_| takes_a_place).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Who gets a place: what the source of instances has, plus what is being made here (`docs/architecture.md`, "Quotas").
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `ledger` | which places are taken |
+
+mod ledger;
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use odb_api_types::ids::{InstanceId, PlanId};
+use odb_clients::http::Call;
+use odb_config::{Offering, Timings};
+use tokio::time::Instant;
+
+use super::{InstanceSource, Refused, RequestContext, SourceError};
+use crate::{
+    engine::Engine,
+    offering::{Total, check_quotas, totals_needed},
+};
+use ledger::{Here, Ledger, Listing, Totals, is_doubtful};
+
+/// Counts instances and keeps places for those on their way.
+#[derive(Clone, Debug)]
+pub(super) struct Counting {
+    source: InstanceSource,
+    offering: Arc<Offering>,
+    timings: Timings,
+    ledger: SharedLedger,
+}
+
+#[derive(Clone, Debug, Default)]
+struct SharedLedger(Arc<Mutex<Ledger>>);
+
+impl SharedLedger {
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place kept for an instance until its request has been answered; from then on its driver speaks for it.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    instance: InstanceId,
+    ledger: SharedLedger,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.ledger.lock().release(&self.instance);
+    }
+}
+
+/// A place that a request asks for.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    instance: &'a InstanceId,
+    plan: &'a PlanId,
+    /// The plan from which the instance shall be moved, if that is known.
+    origin: Option<&'a PlanId>,
+}
+
+/// Says of an instance that nothing is decided about it yet.
+struct Asking<'a> {
+    instance: &'a InstanceId,
+    ledger: &'a SharedLedger,
+}
+
+impl<'a> Asking<'a> {
+    fn begin(instance: &'a InstanceId, ledger: &'a SharedLedger) -> Self {
+        ledger.lock().begin_asking(instance);
+        Self { instance, ledger }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.ledger.lock().end_asking(self.instance);
+    }
+}
+
+fn uncounted(error: SourceError) -> Refused {
+    Refused::CountSource(Box::new(error))
+}
+
+impl Counting {
+    pub(super) fn new(source: InstanceSource, offering: Arc<Offering>, timings: &Timings) -> Self {
+        Self {
+            source,
+            offering,
+            timings: *timings,
+            ledger: SharedLedger::default(),
+        }
+    }
+
+    /// Learns what earlier processes have left in progress, so that the first order need not.
+    pub(super) async fn prepare(&self, engine: &dyn Engine, call: &Call) -> Result<(), Refused> {
+        if !self.offering.has_quotas() {
+            return Ok(());
+        }
+        let listing = self.list(engine, call).await?;
+        let here = here(engine);
+        self.ledger.lock().learn(&listing, &here, Instant::now());
+        Ok(())
+    }
+
+    /// Keeps a place on the plan for an instance that shall be made, if the quotas have one.
+    pub(super) async fn reserve(
+        &self,
+        engine: &dyn Engine,
+        request_context: &RequestContext,
+        instance: &InstanceId,
+        plan: &PlanId,
+    ) -> Result<Reservation, Refused> {
+        let _asking = Asking::begin(instance, &self.ledger);
+        let wanted = Wanted {
+            instance,
+            plan,
+            origin: None,
+        };
+        self.find_reservation(engine, request_context, wanted).await
+    }
+
+    /// Keeps a place on the plan for an instance that is on another one, `from` where that is known. It takes its place on
+    /// both until it is known how the move has ended.
+    pub(super) async fn reserve_move(
+        &self,
+        engine: &dyn Engine,
+        request_context: &RequestContext,
+        instance: &InstanceId,
+        (from, to): (Option<&PlanId>, &PlanId),
+    ) -> Result<Reservation, Refused> {
+        let wanted = Wanted {
+            instance,
+            plan: to,
+            origin: from,
+        };
+        self.find_reservation(engine, request_context, wanted).await
+    }
+
+    async fn find_reservation(
+        &self,
+        engine: &dyn Engine,
+        request_context: &RequestContext,
+        wanted: Wanted<'_>,
+    ) -> Result<Reservation, Refused> {
+        let Wanted { instance, plan, .. } = wanted;
+        let needed = totals_needed(&self.offering, plan);
+        if needed.is_empty() {
+            return Ok(self.keep(&mut self.ledger.lock(), &here(engine), wanted));
+        }
+        let call = request_context.call();
+        if let Some(place) = self.try_totals(engine, &call, &needed, wanted).await? {
+            return Ok(place);
+        }
+        let listing = self.list(engine, &call).await?;
+        // Looking and reserving are one step: two orders must not see the same last place.
+        let mut ledger = self.ledger.lock();
+        let here = here(engine);
+        let lately = self.timings.remembered;
+        let usage = ledger.exactly(&listing, &here, instance, Instant::now(), lately);
+        check_quotas(&self.offering, plan, &usage)?;
+        Ok(self.keep(&mut ledger, &here, wanted))
+    }
+
+    /// Keeps a place if the totals alone show that there is one.
+    async fn try_totals(
+        &self,
+        engine: &dyn Engine,
+        call: &Call,
+        needed: &BTreeSet<Total>,
+        wanted: Wanted<'_>,
+    ) -> Result<Option<Reservation>, Refused> {
+        let began = Instant::now();
+        let counts = self.source.totals(call, needed).await;
+        let totals = Totals {
+            began,
+            counts: counts.map_err(uncounted)?,
+        };
+        let mut ledger = self.ledger.lock();
+        let here = here(engine);
+        let Some(usage) = ledger.at_most(&totals, &here, wanted.instance) else {
+            return Ok(None);
+        };
+        Ok(check_quotas(&self.offering, wanted.plan, &usage)
+            .is_ok()
+            .then(|| self.keep(&mut ledger, &here, wanted)))
+    }
+
+    async fn list(&self, engine: &dyn Engine, call: &Call) -> Result<Listing, Refused> {
+        let began = Instant::now();
+        let (records, markers) =
+            tokio::join!(self.source.records(call), engine.recorded_occupancies(call));
+        let records = records.map_err(uncounted)?;
+        let markers = markers
+            .map_err(Refused::CountInstances)?
+            .into_iter()
+            .collect();
+        // What is at rest by now is deployed by now.
+        let deployed = if records.iter().any(|record| is_doubtful(record, &markers)) {
+            let present = engine.present_instances(call).await;
+            present.map_err(Refused::CountInstances)?
+        } else {
+            BTreeSet::new()
+        };
+        Ok(Listing {
+            began,
+            records,
+            markers,
+            deployed,
+        })
+    }
+
+    fn keep(&self, ledger: &mut Ledger, here: &Here, wanted: Wanted<'_>) -> Reservation {
+        ledger.reserve(wanted.instance, wanted.plan, wanted.origin, here);
+        Reservation {
+            instance: wanted.instance.clone(),
+            ledger: self.ledger.clone(),
+        }
+    }
+}
+
+fn here(engine: &dyn Engine) -> Here {
+    engine.occupied().into_iter().collect()
+}

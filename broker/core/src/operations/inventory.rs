@@ -1,0 +1,279 @@
+//! What service instances there are, and what is known of each: what the platform tells, joined with what is known here.
+
+use std::{collections::BTreeSet, future::ready};
+
+use futures_util::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    management::{
+        Deployed, DeploymentPresence, InventoryEntry, Owner, PlatformOperation,
+        PlatformOperationKind, PlatformOperationState,
+    },
+};
+use odb_clients::{
+    cloud_controller::{
+        CfOperation, CfOperationKind, CfOperationState, OrganizationGuid, PlaceNames, SpaceGuid,
+    },
+    http::Call,
+};
+
+use super::{
+    EntryStream, InstanceEntry, InstanceSource, Operations, Refused, RequestContext, Selection,
+};
+use crate::engine::{InstanceRecord, OperationView};
+
+/// So many instances that are asked for by their ids are looked up one by one; for more all are read.
+const FEW: usize = 32;
+
+/// How many of them are looked up at the same time.
+const LOOKS_AT_ONCE: usize = 8;
+
+/// Which instances are asked for: those that fit each member that is not empty. Names and ids both do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InventoryFilter {
+    /// Plans.
+    pub plans: BTreeSet<String>,
+    /// Organizations.
+    pub organizations: BTreeSet<String>,
+    /// Spaces.
+    pub spaces: BTreeSet<String>,
+    /// Service instances, by their ids.
+    pub instances: BTreeSet<String>,
+}
+
+/// Service instances, one by one. What comes before an error is not all there is.
+type InventoryStream = BoxStream<'static, Result<InventoryEntry, Refused>>;
+
+impl Operations {
+    /// The instances that the platform knows and that fit the filter.
+    #[tracing::instrument(name = "inventory", skip_all)]
+    pub async fn inventory(
+        &self,
+        request_context: RequestContext,
+        filter: InventoryFilter,
+    ) -> Result<InventoryStream, Refused> {
+        let source = self.lists()?;
+        if matches!(source, InstanceSource::ServiceInstancesApi(_))
+            && !filter.organizations.is_empty()
+        {
+            return Err(Refused::NoOrganizations);
+        }
+        let call = request_context.call();
+        let plans = self.plans_named(source, &call, &filter.plans).await?;
+        if let Some(few) = filter.few_instances() {
+            let told = source.few(&call, few);
+            return Ok(self.one_by_one(call, chosen(told, filter, plans)));
+        }
+        let organizations = source.organizations(&call, &filter.organizations).await?;
+        if organizations.is_empty() && !filter.organizations.is_empty() {
+            return Ok(stream::empty().boxed());
+        }
+        // Spaces are chosen from what is told: their names are unique in an organization only.
+        let selection = Selection {
+            plans: plans.clone(),
+            organizations,
+            names: PlaceNames::Told,
+            ..Selection::all()
+        };
+        let mut records = self.engine.records(&call).await?;
+        let operations = self.clone();
+        let entries = chosen(source.entries(&call, selection), filter, plans)
+            .map_ok(move |entry| {
+                let record = records.take(&entry.instance);
+                operations.entry(entry, record)
+            })
+            .map_err(Refused::from);
+        Ok(entries.boxed())
+    }
+
+    /// A few instances, of each of which its own deployment and marker are looked up.
+    fn one_by_one(&self, call: Call, told: EntryStream) -> InventoryStream {
+        let operations = self.clone();
+        let entries = told.map(move |entry| {
+            let (operations, call) = (operations.clone(), call.clone());
+            async move {
+                let entry = entry?;
+                let record = operations.engine.record(&call, &entry.instance).await?;
+                Ok(operations.entry(entry, record))
+            }
+        });
+        entries.buffered(LOOKS_AT_ONCE).boxed()
+    }
+
+    /// What is known of one instance.
+    #[tracing::instrument(name = "inventory_entry", skip_all)]
+    pub async fn inventory_entry(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+    ) -> Result<InventoryEntry, Refused> {
+        let call = request_context.call();
+        let told = async {
+            match self.lists() {
+                Ok(source) => source.find(&call, &instance, PlaceNames::Told).await,
+                Err(_) => Ok(None),
+            }
+        };
+        let (told, record) = tokio::join!(told, self.engine.record(&call, &instance));
+        let record = record?;
+        match told? {
+            Some(entry) => Ok(self.entry(entry, record)),
+            None if record.deployment == DeploymentPresence::Present => {
+                let plan = record.plan.clone();
+                Ok(self.unlisted(instance, plan, record))
+            }
+            None => Err(Refused::UnknownInstance),
+        }
+    }
+
+    /// The ids of the plans that are meant. What the catalog does not know may be the id of a plan that it had, of which the
+    /// source still knows.
+    async fn plans_named(
+        &self,
+        source: &InstanceSource,
+        call: &Call,
+        names: &BTreeSet<String>,
+    ) -> Result<BTreeSet<PlanId>, Refused> {
+        let mut ids = BTreeSet::new();
+        let mut retired = None;
+        for name in names {
+            let mut plans = self.offering.plans.iter();
+            if let Some(plan) = plans.find(|plan| plan.name == *name || plan.id.as_str() == name) {
+                ids.insert(plan.id.clone());
+                continue;
+            }
+            let known = match &mut retired {
+                Some(known) => known,
+                None => retired.insert(source.plans(call).await?),
+            };
+            let id = PlanId::from(name.clone());
+            if !known.contains(&id) {
+                return Err(Refused::UnknownPlan);
+            }
+            ids.insert(id);
+        }
+        Ok(ids)
+    }
+
+    fn entry(&self, entry: InstanceEntry, record: InstanceRecord) -> InventoryEntry {
+        let known = self.unlisted(entry.instance, Some(entry.plan), record);
+        InventoryEntry {
+            space_guid: entry.space.map(String::from),
+            space_name: entry.space_name,
+            organization_guid: entry.organization.map(String::from),
+            organization_name: entry.organization_name,
+            platform_operation: entry.last_operation.map(platform_operation),
+            ..known
+        }
+    }
+
+    /// What is known of an instance without the platform.
+    fn unlisted(
+        &self,
+        instance: InstanceId,
+        plan: Option<PlanId>,
+        record: InstanceRecord,
+    ) -> InventoryEntry {
+        let InstanceRecord {
+            owner,
+            deployment,
+            operation,
+            deployed,
+            recreated,
+            ..
+        } = record;
+        let up_to_date = match (&plan, &deployed, owner) {
+            (Some(plan), Some(Deployed { target, .. }), Owner::ThisBroker) => {
+                let today = self.engine.release_of(plan);
+                today.map(|today| today == target)
+            }
+            _ => None,
+        };
+        let offered = plan.as_ref().and_then(|plan| self.offering.plan(plan));
+        InventoryEntry {
+            service_instance_id: instance,
+            plan_name: offered.map(|plan| plan.name.clone()),
+            plan_id: plan,
+            space_guid: None,
+            space_name: None,
+            organization_guid: None,
+            organization_name: None,
+            platform_operation: None,
+            deployment,
+            owner,
+            operation: operation.and_then(OperationView::listed),
+            deployed,
+            recreated,
+            up_to_date,
+        }
+    }
+}
+
+impl InventoryFilter {
+    /// The instances by name, if they are so few that each is better looked up by itself. What is no id is none of them.
+    fn few_instances(&self) -> Option<Vec<InstanceId>> {
+        let is_few = (1..=FEW).contains(&self.instances.len());
+        is_few.then(|| {
+            let ids = self.instances.iter().cloned();
+            ids.filter_map(|id| InstanceId::try_from(id).ok()).collect()
+        })
+    }
+
+    /// Plans are chosen by their ids.
+    fn lets_through(&self, entry: &InstanceEntry) -> bool {
+        let InstanceEntry {
+            instance,
+            space,
+            space_name,
+            organization,
+            organization_name,
+            ..
+        } = entry;
+        let space = space.as_ref().map(SpaceGuid::as_str);
+        let organization = organization.as_ref().map(OrganizationGuid::as_str);
+        fits(&self.instances, [Some(instance.as_str()), None])
+            && fits(&self.spaces, [space, space_name.as_deref()])
+            && fits(
+                &self.organizations,
+                [organization, organization_name.as_deref()],
+            )
+    }
+}
+
+/// The entries that fit a filter, whose plans are these.
+fn chosen(entries: EntryStream, filter: InventoryFilter, plans: BTreeSet<PlanId>) -> EntryStream {
+    let fits = move |entry: &InstanceEntry| {
+        let is_on_a_plan = plans.is_empty() || plans.contains(&entry.plan);
+        ready(is_on_a_plan && filter.lets_through(entry))
+    };
+    entries.try_filter(fits).boxed()
+}
+
+fn fits(wanted: &BTreeSet<String>, there: [Option<&str>; 2]) -> bool {
+    wanted.is_empty()
+        || there
+            .into_iter()
+            .flatten()
+            .any(|name| wanted.contains(name))
+}
+
+fn platform_operation(operation: CfOperation) -> PlatformOperation {
+    PlatformOperation {
+        kind: match operation.kind {
+            CfOperationKind::Create => PlatformOperationKind::Create,
+            CfOperationKind::Update => PlatformOperationKind::Update,
+            CfOperationKind::Delete => PlatformOperationKind::Delete,
+            CfOperationKind::Unknown(kind) => PlatformOperationKind::Other(kind),
+        },
+        state: match operation.state {
+            CfOperationState::Initial => PlatformOperationState::Initial,
+            CfOperationState::InProgress => PlatformOperationState::InProgress,
+            CfOperationState::Succeeded => PlatformOperationState::Succeeded,
+            CfOperationState::Failed => PlatformOperationState::Failed,
+            CfOperationState::Unknown(state) => PlatformOperationState::Other(state),
+        },
+    }
+}

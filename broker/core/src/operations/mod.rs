@@ -1,0 +1,270 @@
+//! What can be done to service instances: one file each, each reads as the list of its steps.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `provision`, `update`, `deprovision`, `bind`, `unbind` | the operations of platform users |
+//! | `upgrade` | those of the operator: upgrade, recreation, preview, cancellation |
+//! | `refused` | why something is not done, whichever operation it is |
+//! | `inventory` | what instances there are, and what is known of each |
+//! | `secure_bindings`, `undo_bind` | credentials in the runtime CredHub; taking back what a failed bind has made |
+//! | `service_metrics` | how much of the offering is used, for `GET /mgmt/metrics` |
+//! | `counting` | which places are taken, for quotas |
+//! | `orphans` | deployments that no service instance of the platform stands behind |
+//! | `census` | which instances there are, for the metrics |
+//! | `instance_source` | who knows the instances |
+//! | `usage` | telling collectors of telemetry how many instances there are |
+//! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
+//! | `locks` | one operation on an instance at a time, several bindings of it, all instances at once |
+
+mod bind;
+mod census;
+mod counting;
+mod deprovision;
+mod instance_source;
+mod inventory;
+mod lifecycle;
+mod locks;
+mod orphans;
+mod provision;
+mod refused;
+mod secure_bindings;
+mod service_metrics;
+mod unbind;
+mod undo_bind;
+mod update;
+mod upgrade;
+mod usage;
+mod usage_line;
+
+use std::{num::NonZeroU32, sync::Arc};
+
+use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, OfferingId, PlanId, RequestId},
+};
+use odb_clients::http::{Call, Deadline};
+use odb_config::{BackupAgentBindings, Offering, Timings};
+use odb_redaction::Chain;
+use serde_json::Value;
+
+use crate::{
+    engine::{Engine, Order},
+    offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
+};
+use census::Census;
+use counting::Counting;
+use locks::Locks;
+
+pub use bind::{BindRequest, BindResource, Bound};
+pub use deprovision::DeprovisionRequest;
+pub use instance_source::{
+    CloudControllerSource, EntryStream, FilterError, InstanceEntry, InstanceRecord, InstanceSource,
+    InstanceSources, OfferingKnowledge, RecordStanding, Selection, SourceError,
+};
+pub use inventory::InventoryFilter;
+pub use lifecycle::{Cut, Lifecycle};
+pub use orphans::{Detail, Orphan, OrphanDeletion, UnknownOffering, Unmarked};
+pub use provision::{ProvisionRequest, Provisioned};
+pub use refused::Refused;
+pub use secure_bindings::{NoReader, SecureBindingFault, SecureBindings, UnstorableIds};
+pub use unbind::UnbindRequest;
+pub use update::{PreviousValues, UpdateRequest};
+pub use usage::UsageReports;
+
+/// Does what platform users ask for.
+#[derive(Clone, Debug)]
+pub struct Operations {
+    engine: Arc<dyn Engine>,
+    offering: Arc<Offering>,
+    schemas: Arc<Schemas>,
+    sources: InstanceSources,
+    counting: Option<Counting>,
+    census: Option<Census>,
+    secure_bindings: Option<SecureBindings>,
+    backup_agent_bindings: BackupAgentBindings,
+    lifecycle: Lifecycle,
+    timings: Timings,
+    locks: Locks,
+}
+
+/// How bindings are made.
+#[derive(Clone, Debug)]
+pub struct BindingSettings {
+    /// Where their credentials are kept; without, they go to the platform.
+    pub secure: Option<SecureBindings>,
+    /// Whether backup agents may bind.
+    pub backup_agents: BackupAgentBindings,
+    /// How many bindings of one instance are created and deleted at once.
+    pub concurrent_per_instance: NonZeroU32,
+}
+
+/// What every request carries.
+#[derive(Clone, Debug)]
+pub struct RequestContext {
+    /// The request's id, which users quote and the log has.
+    pub request: RequestId,
+    /// When the answer is due.
+    pub deadline: Deadline,
+}
+
+/// The platform is ready to wait for an operation (`accepts_incomplete=true`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcceptsIncomplete {
+    /// It polls until the operation has ended.
+    Yes,
+    /// It wants a finished answer, which no operation here can give.
+    No,
+}
+
+impl AcceptsIncomplete {
+    fn required(self) -> Result<(), Refused> {
+        match self {
+            Self::Yes => Ok(()),
+            Self::No => Err(Refused::AsyncRequired),
+        }
+    }
+}
+
+impl Operations {
+    /// Operations on the instances of one offering. Without somebody who knows the instances nothing is counted.
+    pub fn new(
+        engine: Arc<dyn Engine>,
+        offering: Arc<Offering>,
+        schemas: Schemas,
+        sources: InstanceSources,
+        bindings: BindingSettings,
+        lifecycle: Lifecycle,
+        timings: Timings,
+    ) -> Self {
+        let counts = sources.counts.clone();
+        let census = counts
+            .clone()
+            .map(|source| Census::new(source, offering.clone(), &timings));
+        let counting = counts.map(|source| Counting::new(source, offering.clone(), &timings));
+        Self {
+            engine,
+            offering,
+            schemas: Arc::new(schemas),
+            sources,
+            counting,
+            census,
+            secure_bindings: bindings.secure,
+            backup_agent_bindings: bindings.backup_agents,
+            lifecycle,
+            timings,
+            locks: Locks::new(bindings.concurrent_per_instance),
+        }
+    }
+
+    /// Learns what has to be known before orders can be held against quotas. When it fails, the first order learns it.
+    pub async fn prepare_counting(&self, call: &Call) {
+        let Some(counting) = &self.counting else {
+            return;
+        };
+        if let Err(error) = counting.prepare(&*self.engine, call).await {
+            let code = match &error {
+                Refused::CountSource(error) => error.code_of_count(),
+                _ => Code::Director,
+            };
+            tracing::warn!(
+                %code,
+                error = %Chain(&error),
+                "the service instances could not be counted yet; the first order tries again"
+            );
+        }
+    }
+
+    /// Sees to it that the metrics tell which instances there are, as far as somebody knows.
+    pub async fn count_for_metrics(&self) {
+        if let Some(census) = &self.census {
+            census.refresh(&self.lifecycle).await;
+        }
+    }
+
+    /// What is offered.
+    pub fn offering(&self) -> &Offering {
+        &self.offering
+    }
+
+    /// The instances themselves, for what is read of them and what rules do not decide.
+    pub fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    /// Who is asked which service instances there are.
+    pub fn lists(&self) -> Result<&InstanceSource, Refused> {
+        self.sources.lists.as_ref().ok_or(Refused::NoSource)
+    }
+
+    /// What parameters its plans take.
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    fn check_in_catalog(&self, service: &OfferingId, plan: &PlanId) -> Result<(), CatalogFault> {
+        self.check_service(service)?;
+        self.check_plan(plan)
+    }
+
+    fn check_plan(&self, plan: &PlanId) -> Result<(), CatalogFault> {
+        match self.offering.plan(plan) {
+            Some(_) => Ok(()),
+            None => Err(CatalogFault::UnknownPlan { plan: plan.clone() }),
+        }
+    }
+
+    fn check_service(&self, service: &OfferingId) -> Result<(), CatalogFault> {
+        if *service == self.offering.id {
+            Ok(())
+        } else {
+            Err(CatalogFault::UnknownService {
+                service: service.clone(),
+            })
+        }
+    }
+
+    fn check_maintenance_version(
+        &self,
+        plan: &PlanId,
+        version: Option<&str>,
+    ) -> Result<(), MaintenanceConflict> {
+        let known = self
+            .offering
+            .plan(plan)
+            .and_then(|plan| PlanVersion::of(&plan.maintenance_info));
+        crate::offering::check_maintenance_version(known.as_ref(), version)
+    }
+}
+
+impl RequestContext {
+    /// What calls to neighbours inherit from the request.
+    pub fn call(&self) -> Call {
+        Call::until(self.deadline).with_request_id(self.request.as_str())
+    }
+
+    fn order(
+        &self,
+        instance: InstanceId,
+        plan: PlanId,
+        identity: Value,
+        parameters: RequestParameters,
+    ) -> Order {
+        Order {
+            instance,
+            plan,
+            parameters,
+            identity,
+            request: self.request.clone(),
+            deadline: self.deadline,
+        }
+    }
+}
+
+/// The lock on an instance was not to be had in the request's time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("another request on service instance `{instance}` took too long")]
+pub struct LockTimeout {
+    /// The instance.
+    pub instance: InstanceId,
+}

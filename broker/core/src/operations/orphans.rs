@@ -1,0 +1,389 @@
+//! Orphans: deployments that no service instance of the platform stands behind (`spec/contracts/broker-behaviour.md` §6 and
+//! §9.42). To take a healthy instance for one is worse than to miss one: where anything is not known, nothing is told.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    kind::OperationKind,
+    management::{OperationState, OrphanReason, Owner},
+};
+use odb_clients::http::Call;
+use serde_json::{Map, json};
+
+use super::{OfferingKnowledge, Operations, Refused, RequestContext};
+use crate::engine::{
+    Deleted, Deletion, EngineError, EngineErrorKind, InstanceRecord, OperationView, Origin,
+    Ownership,
+};
+
+/// How many orphans are looked at more closely at the same time.
+const LOOKS_AT_ONCE: usize = 8;
+
+/// How much is told of each orphan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What is known without asking for each of them: enough to name them.
+    Names,
+    /// What was done last with each, too, as long as there is time to ask.
+    All,
+}
+
+/// A deployment of which the platform does not know.
+struct Suspect {
+    instance: InstanceId,
+    /// Where it has an operation record.
+    record: Option<InstanceRecord>,
+    /// What was done with it last, as far as that is known by now.
+    latest: Option<OperationView>,
+}
+
+/// A deployment that no service instance of the platform stands behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Orphan {
+    /// The service instance that it was.
+    pub instance: InstanceId,
+    /// Whose it is; those of other brokers are not told of.
+    pub owner: Owner,
+    /// How it came about.
+    pub reason: OrphanReason,
+    /// The plan that it is on, by its marker.
+    pub plan: Option<PlanId>,
+    /// What was done with it last.
+    pub latest: Option<OperationView>,
+}
+
+/// An orphan that is to go.
+#[derive(Clone, Debug)]
+pub struct OrphanDeletion {
+    /// The service instance that it was.
+    pub instance: InstanceId,
+    /// Whether it may be one that nobody has marked.
+    pub unmarked: Unmarked,
+    /// The plan that it is on, by name or id, where no marker tells it.
+    pub plan: Option<String>,
+    /// What if the platform knows no plan of the offering.
+    pub unknown_offering: UnknownOffering,
+    /// Whether to go on after failures.
+    pub deletion: Deletion,
+}
+
+/// What becomes of deployments that nobody has marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmarked {
+    /// They stay.
+    Stay,
+    /// They are deleted like those that this broker has marked.
+    Go,
+}
+
+/// What it means that the platform knows no plan of the offering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownOffering {
+    /// Something is wrong: nothing is deleted.
+    IsWrong,
+    /// It has been given up.
+    IsGone,
+}
+
+impl Operations {
+    /// The deployments that no service instance stands behind, by the ids of the instances that they were.
+    ///
+    /// What is there is read before who knows it: an instance that is ordered in between is known, or not there yet.
+    #[tracing::instrument(name = "orphans", skip_all)]
+    pub async fn orphans(
+        &self,
+        request_context: RequestContext,
+        detail: Detail,
+    ) -> Result<Vec<Orphan>, Refused> {
+        let call = &request_context.call();
+        let source = self.lists()?;
+        let mut unknown = self.engine.deployed_instances(call).await?;
+        let offering = source.remove_listed(call, &mut unknown).await?;
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        // What is known by its marker to have ended is known to the platform by then, which is asked afterwards.
+        let mut records = self.engine.records_of(call, &unknown).await?;
+        unknown.retain(|instance| !is_of_another(records.get(instance)));
+        if !unknown.is_empty() {
+            source.remove_known(call, &mut unknown).await?;
+        }
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        let in_progress = self.engine.in_progress(call).await?;
+        let suspects = unknown.into_iter().map(|instance| {
+            let record = records.remove(&instance);
+            Suspect {
+                latest: self
+                    .engine
+                    .latest_known(&instance, record.as_ref(), &in_progress),
+                instance,
+                record,
+            }
+        });
+        let mut suspects: Vec<Suspect> = suspects.collect();
+        if detail == Detail::All {
+            suspects = self.look_closely(call, suspects).await?;
+        }
+        let orphans: Vec<Orphan> = suspects
+            .into_iter()
+            .filter_map(|suspect| orphan(suspect, offering))
+            .collect();
+        if orphans.is_empty() {
+            return Ok(orphans);
+        }
+        // What was deleted while all this was read is gone.
+        let still_there = self.engine.deployed_instances(call).await?;
+        Ok(orphans
+            .into_iter()
+            .filter(|orphan| still_there.contains(&orphan.instance))
+            .collect())
+    }
+
+    /// Deletes an orphan as a deprovision would, if it is one at this moment.
+    #[tracing::instrument(name = "delete orphan", skip_all)]
+    pub async fn delete_orphan(
+        &self,
+        request_context: RequestContext,
+        deletion: OrphanDeletion,
+    ) -> Result<Deleted, Refused> {
+        let named_plan = match deletion.plan {
+            Some(named) => match self.plan_named(&named) {
+                Some(plan) => Some(plan),
+                None => return Err(Refused::NoSuchPlan(named.into())),
+            },
+            None => None,
+        };
+        let instance = deletion.instance;
+        let _turn = self
+            .locks
+            .instance(&instance, request_context.deadline)
+            .await?;
+        let call = &request_context.call();
+        let source = self.lists()?;
+        let (is_known, offering) = source.knows(call, &instance).await?;
+        if is_known {
+            return Err(Refused::NoOrphan(instance));
+        }
+        let ownership = self.engine.ownership(call, &instance).await?;
+        let is_deployed = self.engine.is_deployed(call, &instance).await?;
+        let record = match &ownership {
+            Ownership::Recorded(record) => Some(&**record),
+            Ownership::Unrecorded | Ownership::Unreadable => None,
+        };
+        let owner = record.map_or(Owner::Unknown, |record| record.owner);
+        let recorded_plan = record.and_then(|record| record.plan.clone());
+        let (plan, origin) = match owner {
+            Owner::AnotherBroker => return Err(Refused::OfAnotherBroker(instance)),
+            Owner::ThisBroker => (recorded_plan, Origin::Platform),
+            Owner::Unknown if record.is_none() && !is_deployed => {
+                return Ok(Deleted::WasAbsent);
+            }
+            Owner::Unknown if deletion.unmarked == Unmarked::Stay => {
+                return Err(Refused::Unmarked(instance));
+            }
+            Owner::Unknown if matches!(ownership, Ownership::Unreadable) => {
+                return Err(Refused::MarksUnreadable(instance));
+            }
+            Owner::Unknown => (named_plan.or(recorded_plan), Origin::Unmarked),
+        };
+        if offering == OfferingKnowledge::Unknown
+            && deletion.unknown_offering == UnknownOffering::IsWrong
+        {
+            return Err(Refused::OfferingUnknown);
+        }
+        if plan.is_none() && deletion.deletion == Deletion::Careful && self.may_have_errands() {
+            return Err(Refused::OrphanPlanUnknown(instance));
+        }
+        let latest = self
+            .engine
+            .latest_operation(call, &instance, record)
+            .await?;
+        // A creation would be cut short by a delete: it may be one of which the platform does not know yet.
+        if latest.as_ref().is_some_and(is_made_or_changed) {
+            return Err(EngineError::from(EngineErrorKind::Busy).into());
+        }
+        let identity = json!({ "service_id": self.offering.id, "plan_id": plan });
+        let nothing = RequestParameters::from_fields(Map::new());
+        let plan = plan.unwrap_or_else(PlanId::unknown);
+        let order = request_context.order(instance, plan, identity, nothing);
+        let deleted = self.engine.delete(&order, deletion.deletion, origin);
+        Ok(deleted.await?)
+    }
+
+    /// The plan of this name or id.
+    fn plan_named(&self, named: &str) -> Option<PlanId> {
+        let mut plans = self.offering.plans.iter();
+        let found = plans.find(|plan| plan.id.as_str() == named || plan.name == named);
+        found.map(|plan| plan.id.clone())
+    }
+
+    /// Whether there is a plan whose instances are not deleted before something is run on them.
+    fn may_have_errands(&self) -> bool {
+        let mut plans = self.offering.plans.iter();
+        plans.any(|plan| !plan.lifecycle_errands.pre_delete.is_empty())
+    }
+
+    /// Asks the Director for what nobody remembers, one by one. When half of the time is used up, the rest stays unknown.
+    async fn look_closely(
+        &self,
+        call: &Call,
+        suspects: Vec<Suspect>,
+    ) -> Result<Vec<Suspect>, EngineError> {
+        let half = call.deadline.remaining() / 2;
+        let call = &Call {
+            deadline: call.deadline.within(half),
+            ..call.clone()
+        };
+        let look = async |suspect: Suspect| {
+            if suspect.latest.is_some() || call.deadline.has_passed() {
+                return Ok(suspect);
+            }
+            let record = suspect.record.as_ref();
+            let looked = self
+                .engine
+                .latest_operation(call, &suspect.instance, record);
+            match looked.await {
+                Ok(latest) => Ok(Suspect { latest, ..suspect }),
+                Err(_) if call.deadline.has_passed() => Ok(suspect),
+                Err(fault) => Err(fault),
+            }
+        };
+        stream::iter(suspects.into_iter().map(look))
+            .buffered(LOOKS_AT_ONCE)
+            .try_collect()
+            .await
+    }
+}
+
+/// Judges a deployment of which the platform does not know. One that is being made or changed is none: perhaps the platform
+/// has not heard of it yet.
+fn orphan(suspect: Suspect, offering: OfferingKnowledge) -> Option<Orphan> {
+    let Suspect {
+        instance,
+        record,
+        latest,
+    } = suspect;
+    if is_of_another(record.as_ref()) || latest.as_ref().is_some_and(is_made_or_changed) {
+        return None;
+    }
+    let owner = record
+        .as_ref()
+        .map_or(Owner::Unknown, |record| record.owner);
+    let plan = record.and_then(|record| record.plan);
+    let reason = if offering == OfferingKnowledge::Unknown {
+        OrphanReason::OfferingUnknownToPlatform
+    } else if latest.as_ref().is_some_and(OperationView::is_in_progress) {
+        OrphanReason::BeingDeleted
+    } else if owner == Owner::ThisBroker {
+        reason_of_ours(latest.as_ref())
+    } else {
+        OrphanReason::Unknown
+    };
+    Some(Orphan {
+        instance,
+        owner,
+        reason,
+        plan,
+        latest,
+    })
+}
+
+fn is_of_another(record: Option<&InstanceRecord>) -> bool {
+    record.is_some_and(|record| record.owner == Owner::AnotherBroker)
+}
+
+fn is_made_or_changed(latest: &OperationView) -> bool {
+    latest.is_in_progress() && !latest.deletes()
+}
+
+/// What the marker of an instance that is at rest tells.
+fn reason_of_ours(latest: Option<&OperationView>) -> OrphanReason {
+    let Some((kind, state)) = latest.and_then(|latest| Some((latest.kind?, latest.state))) else {
+        return OrphanReason::Unknown;
+    };
+    match (kind, state) {
+        (OperationKind::Create, OperationState::Failed) => OrphanReason::CreateFailed,
+        (kind, OperationState::Failed) if kind.deletes() => OrphanReason::DeleteFailed,
+        _ => OrphanReason::PurgedInPlatform,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latest(kind: Option<OperationKind>, state: OperationState) -> OperationView {
+        OperationView::new(kind, state, String::new())
+    }
+
+    fn judge(
+        record: Option<&InstanceRecord>,
+        latest: impl Into<Option<OperationView>>,
+    ) -> Option<(Owner, OrphanReason)> {
+        let instance = InstanceId::try_from("one".to_owned()).unwrap();
+        let suspect = Suspect {
+            instance,
+            record: record.cloned(),
+            latest: latest.into(),
+        };
+        orphan(suspect, OfferingKnowledge::Known).map(|orphan| (orphan.owner, orphan.reason))
+    }
+
+    #[test]
+    fn what_another_broker_has_marked_is_never_an_orphan() {
+        let foreign = InstanceRecord::of(Owner::AnotherBroker);
+        for state in [
+            OperationState::InProgress,
+            OperationState::Succeeded,
+            OperationState::Failed,
+        ] {
+            for kind in OperationKind::ALL {
+                assert_eq!(judge(Some(&foreign), latest(Some(*kind), state)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_being_made_or_changed_is_no_orphan_and_what_is_being_deleted_is_one() {
+        for kind in OperationKind::ALL {
+            let found = judge(None, latest(Some(*kind), OperationState::InProgress));
+            assert_eq!(found.is_some(), kind.deletes(), "{kind}");
+        }
+        // The Director's task does not say whether it makes or changes.
+        assert_eq!(judge(None, latest(None, OperationState::InProgress)), None);
+    }
+
+    #[test]
+    fn nobody_knows_how_an_unmarked_one_came_about() {
+        for latest in [
+            None,
+            Some(latest(None, OperationState::Failed)),
+            Some(latest(Some(OperationKind::Delete), OperationState::Failed)),
+        ] {
+            assert_eq!(
+                judge(None, latest.clone()),
+                Some((Owner::Unknown, OrphanReason::Unknown))
+            );
+            assert_eq!(
+                judge(Some(&InstanceRecord::of(Owner::Unknown)), latest),
+                Some((Owner::Unknown, OrphanReason::Unknown))
+            );
+        }
+    }
+
+    #[test]
+    fn an_offering_that_the_platform_does_not_know_comes_before_every_other_reason() {
+        let instance = InstanceId::try_from("one".to_owned()).unwrap();
+        let failed = latest(Some(OperationKind::Delete), OperationState::Failed);
+        let suspect = Suspect {
+            instance,
+            record: None,
+            latest: Some(failed),
+        };
+        let found = orphan(suspect, OfferingKnowledge::Unknown).unwrap();
+        assert_eq!(found.reason, OrphanReason::OfferingUnknownToPlatform);
+    }
+}

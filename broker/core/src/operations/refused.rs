@@ -1,0 +1,142 @@
+//! Why something is not done, whichever operation it is. `api/refused` has the answer to each.
+
+use odb_api_types::ids::{InstanceId, PlanId};
+
+use super::{
+    LockTimeout, NoReader, SourceError,
+    secure_bindings::{SecureBindingFault, UnstorableIds},
+};
+use crate::{
+    engine::{EngineError, JournalError},
+    offering::{
+        CatalogFault, InvalidBinding, InvalidParameters, MaintenanceConflict, QuotaExceeded,
+        UpdateRefused,
+    },
+};
+
+/// Why something is not done.
+#[derive(Debug, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "each variant has its text, or wraps an error that has it"
+)]
+pub enum Refused {
+    // What is asked for cannot be.
+    #[error(transparent)]
+    Catalog(#[from] CatalogFault),
+    #[error(
+        "the platform did not send `accepts_incomplete=true`, and every operation takes longer than a request"
+    )]
+    AsyncRequired,
+    #[error("`{member}` is not a JSON object")]
+    NotAnObject { member: &'static str },
+    #[error(transparent)]
+    Parameters(#[from] InvalidParameters),
+    #[error(transparent)]
+    Maintenance(#[from] MaintenanceConflict),
+    #[error(transparent)]
+    Update(#[from] UpdateRefused),
+
+    // Not now.
+    #[error(transparent)]
+    Lock(#[from] LockTimeout),
+    #[error(transparent)]
+    Quota(#[from] QuotaExceeded),
+    #[error("could not count the service instances")]
+    CountSource(#[source] Box<SourceError>),
+    #[error("could not count the service instances")]
+    CountInstances(#[source] EngineError),
+
+    // The instance, or what works on it.
+    #[error(transparent)]
+    Instance(#[from] EngineError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+
+    // Bindings.
+    #[error("the service does not support bindings of backup agents")]
+    BackupAgent,
+    #[error(transparent)]
+    NoReader(#[from] NoReader),
+    #[error(transparent)]
+    UnstorableIds(#[from] UnstorableIds),
+    #[error("the binding exists, made by another request")]
+    BindingTaken,
+    #[error("there is no such binding in the runtime CredHub")]
+    NoSuchBinding,
+    #[error(transparent)]
+    InvalidBinding(#[from] InvalidBinding),
+    #[error("could not tell whether the binding exists")]
+    LookUpBinding(#[source] SecureBindingFault),
+    #[error("the credentials could not be handed out through the runtime CredHub")]
+    KeepBinding(#[source] SecureBindingFault),
+    #[error(
+        "the service has no such binding any more, but the runtime CredHub may still have its credentials"
+    )]
+    RemoveBinding(#[source] SecureBindingFault),
+
+    // Which instances there are.
+    #[error(
+        "nobody knows the service instances: neither `cf` nor `service_instances_api` is configured"
+    )]
+    NoSource,
+    #[error(transparent)]
+    Source(Box<SourceError>),
+    #[error("the service instances API tells no organizations, so that none can be chosen")]
+    NoOrganizations,
+    #[error("neither the catalog nor the platform knows a plan that is to be chosen")]
+    UnknownPlan,
+    #[error("neither the platform nor the Director knows the service instance")]
+    UnknownInstance,
+    #[error("the Cloud Controller knows no plan of the offering: is the broker registered there?")]
+    NotRegistered,
+
+    // The deletion of an orphan.
+    #[error("the platform knows service instance `{0}`: its deployment is no orphan")]
+    NoOrphan(InstanceId),
+    #[error(
+        "nobody has marked the deployment of service instance `{0}`, which may be another broker's"
+    )]
+    Unmarked(InstanceId),
+    #[error(
+        "markers cannot be read, so that it is not known whether another broker has marked the deployment of service instance \
+         `{0}`"
+    )]
+    MarksUnreadable(InstanceId),
+    #[error(
+        "nobody knows the plan of the unmarked deployment of service instance `{0}`, and plans of the offering have pre-delete \
+         errands"
+    )]
+    OrphanPlanUnknown(InstanceId),
+    #[error("the offering has no plan `{0}`")]
+    NoSuchPlan(PlanId),
+    #[error("the deployment of service instance `{0}` is marked as another offering's")]
+    OfAnotherBroker(InstanceId),
+    #[error(
+        "the platform knows no plan of this offering: the broker is not registered there, or the configuration names another \
+         foundation"
+    )]
+    OfferingUnknown,
+}
+
+impl Refused {
+    /// The time of the request was used up before anything was changed.
+    pub fn is_out_of_time(&self) -> bool {
+        match self {
+            Self::Lock(_) => true,
+            Self::CountSource(error) | Self::Source(error) => error.is_out_of_time(),
+            Self::CountInstances(error) | Self::Instance(error) => error.is_out_of_time(),
+            Self::Journal(error) => error.is_out_of_time(),
+            Self::LookUpBinding(fault) => fault.is_out_of_time(),
+            _ => false,
+        }
+    }
+}
+
+// Boxed, because a result is as large as its largest error.
+
+impl From<SourceError> for Refused {
+    fn from(error: SourceError) -> Self {
+        Self::Source(Box::new(error))
+    }
+}

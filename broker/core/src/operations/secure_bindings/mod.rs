@@ -1,0 +1,293 @@
+//! Credentials of bindings in the runtime CredHub, where the application itself reads them and nobody on the way
+//! (`spec/contracts/broker-behaviour.md` §3.15).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `names` | under which names |
+//! | `reader` | who may read them |
+//! | `record` | what is remembered of a binding beside them |
+//! | `keeping` | the way of one bind's credentials into it, and back out when the bind fails |
+//!
+//! Credentials are written first, then the record, then the permission. Whatever a broken bind leaves behind can be
+//! found again by the binding's id, and there is no permission without a record that names its reader.
+
+mod keeping;
+mod names;
+mod reader;
+mod record;
+
+use async_trait::async_trait;
+use odb_adapter_sdk::protocol::Binding;
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, OfferingId},
+};
+use odb_clients::{
+    ServiceError,
+    credhub::{CredHub, CredentialName, CredentialValue, PermittedOperation, Removed, SecretJson},
+    http::{Call, StatusCode},
+};
+use odb_redaction::Chain;
+
+use crate::engine::KeptBindings;
+use reader::Reader;
+use record::BindingRecord;
+
+pub use names::UnstorableIds;
+pub use reader::NoReader;
+
+pub(super) use keeping::{Before, Keeping};
+pub(super) use names::BindingNames;
+
+/// The part of the runtime CredHub that belongs to the bindings of one offering.
+#[derive(Clone, Debug)]
+pub struct SecureBindings {
+    credhub: CredHub,
+    service: OfferingId,
+}
+
+/// The runtime CredHub could not be asked, or did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {doing}")]
+pub struct SecureBindingFault {
+    doing: &'static str,
+    #[source]
+    source: Box<ServiceError>,
+}
+
+impl SecureBindingFault {
+    fn while_trying_to(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
+        move |source| Self {
+            doing,
+            source: Box::new(source),
+        }
+    }
+
+    /// What was asked may take effect though no answer tells so, later on even.
+    pub(super) fn may_take_effect(&self) -> bool {
+        self.source.may_have_taken_effect()
+    }
+
+    /// The time of the request was used up.
+    pub fn is_out_of_time(&self) -> bool {
+        self.source.is_timeout()
+    }
+}
+
+impl SecureBindings {
+    /// In this CredHub.
+    pub fn new(credhub: CredHub, service: OfferingId) -> Self {
+        Self { credhub, service }
+    }
+
+    /// What is remembered of a binding, if it is there and complete. One of the Go broker has no record.
+    pub(super) async fn find(
+        &self,
+        call: &Call,
+        names: &BindingNames,
+    ) -> Result<Option<BindingRecord>, SecureBindingFault> {
+        let Some(record) = self.record(call, names).await? else {
+            return Ok(None);
+        };
+        if record.has_credentials() {
+            let credentials = self.credhub.latest(call, &names.credentials).await;
+            let credentials = credentials.map_err(SecureBindingFault::while_trying_to(
+                "look for the stored credentials",
+            ))?;
+            if credentials.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(record))
+    }
+
+    /// Keeps credentials, if there are any, and what is to be remembered of their binding; lets the reader in.
+    async fn keep(
+        &self,
+        call: &Call,
+        names: &BindingNames,
+        credentials: Option<SecretJson>,
+        record: &BindingRecord,
+    ) -> Result<(), SecureBindingFault> {
+        if let Some(credentials) = credentials {
+            let value = CredentialValue::Json(credentials);
+            let stored = self.credhub.put(call, &names.credentials, &value).await;
+            stored.map_err(SecureBindingFault::while_trying_to("store the credentials"))?;
+        }
+        let value = CredentialValue::Json(record.to_json());
+        let stored = self.credhub.put(call, &names.record, &value).await;
+        stored.map_err(SecureBindingFault::while_trying_to(
+            "store what is remembered of the binding",
+        ))?;
+        self.let_in(call, names, record).await
+    }
+
+    /// Lets the reader of stored credentials read them; one who may already is no fault.
+    async fn let_in(
+        &self,
+        call: &Call,
+        names: &BindingNames,
+        record: &BindingRecord,
+    ) -> Result<(), SecureBindingFault> {
+        let Some(actor) = record.reader.actor().filter(|_| record.has_credentials()) else {
+            return Ok(());
+        };
+        let read = [PermittedOperation::Read];
+        let granted = self
+            .credhub
+            .grant(call, &names.credentials, &actor, &read)
+            .await;
+        granted.map_err(SecureBindingFault::while_trying_to(
+            "let the application read its credentials",
+        ))?;
+        Ok(())
+    }
+
+    /// Removes whatever is kept of a binding. The record goes last: should something fail, the next try knows the reader,
+    /// who is otherwise known to the request that let him in.
+    pub(super) async fn remove(
+        &self,
+        call: &Call,
+        names: &BindingNames,
+        reader: Option<&Reader>,
+    ) -> Result<(), SecureBindingFault> {
+        let actor = if let Some(reader) = reader {
+            reader.actor()
+        } else {
+            let record = self.record(call, names).await?;
+            record.and_then(|record| record.reader.actor())
+        };
+        if let Some(actor) = actor {
+            let revoked = self.credhub.revoke(call, &names.credentials, &actor).await;
+            revoked.map_err(SecureBindingFault::while_trying_to(
+                "take the permission to read the credentials back",
+            ))?;
+        }
+        let deleting = || SecureBindingFault::while_trying_to("delete the stored credentials");
+        if let Some(name) = &names.former_credentials {
+            self.delete_former(call, name).await.map_err(deleting())?;
+        }
+        for name in [&names.credentials, &names.record] {
+            self.credhub.delete(call, name).await.map_err(deleting())?;
+        }
+        Ok(())
+    }
+
+    /// Removes credentials from where the Go broker has them. What differs in case is another binding's.
+    async fn delete_former(
+        &self,
+        call: &Call,
+        name: &CredentialName,
+    ) -> Result<Removed, ServiceError> {
+        match self.credhub.latest(call, name).await? {
+            Some(found) if found.name == *name => self.credhub.delete(call, name).await,
+            Some(_) | None => Ok(Removed::WasAbsent),
+        }
+    }
+
+    /// Removes whatever is kept of the bindings of an instance.
+    async fn remove_all_of(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<(), SecureBindingFault> {
+        let mut removed = 0;
+        let folders = names::folders(&self.service, instance);
+        for folder in &folders {
+            let found = self.credhub.names_below(call, folder).await;
+            let mut found = found.map_err(SecureBindingFault::while_trying_to(
+                "look for stored credentials",
+            ))?;
+            found.retain(|name| names::is_in_one_of(&folders, name));
+            let mut bindings: Vec<BindingNames> = Vec::new();
+            for names in found.iter().filter_map(BindingNames::around) {
+                if !bindings.iter().any(|known| known.record == names.record) {
+                    bindings.push(names);
+                }
+            }
+            for names in &bindings {
+                self.remove(call, names, None).await?;
+                removed += 1;
+            }
+            let is_of_binding = |name: &CredentialName| {
+                let mut bindings = bindings.iter();
+                bindings.any(|names| *name == names.credentials || *name == names.record)
+            };
+            for name in found.iter().filter(|name| !is_of_binding(name)) {
+                let deleted = self.credhub.delete(call, name).await;
+                deleted.map_err(SecureBindingFault::while_trying_to(
+                    "delete what else is kept of the instance",
+                ))?;
+            }
+        }
+        if removed > 0 {
+            tracing::info!(
+                bindings = removed,
+                "deleted credentials that the runtime CredHub still had for bindings of the instance"
+            );
+        }
+        Ok(())
+    }
+
+    async fn record(
+        &self,
+        call: &Call,
+        names: &BindingNames,
+    ) -> Result<Option<BindingRecord>, SecureBindingFault> {
+        let stored = self.credhub.latest(call, &names.record).await;
+        let stored = stored.map_err(SecureBindingFault::while_trying_to(
+            "look what is remembered of the binding",
+        ))?;
+        Ok(stored.and_then(|stored| BindingRecord::read(names, &stored.value)))
+    }
+}
+
+#[async_trait]
+impl KeptBindings for SecureBindings {
+    async fn remove_all(&self, call: &Call, instance: &InstanceId) -> Result<(), ServiceError> {
+        let removed = self.remove_all_of(call, instance).await;
+        match removed.map_err(|fault| *fault.source) {
+            Err(error) if error.status() == Some(StatusCode::FORBIDDEN) => {
+                tracing::warn!(
+                    code = %Code::CleanUp, error = %Chain(&error),
+                    "credentials of bindings are left behind that may not be deleted"
+                );
+                Ok(())
+            }
+            removed => removed,
+        }
+    }
+}
+
+/// The credentials of an answer. Null and an empty object are none, and stay with the answer.
+fn credentials_of(binding: &Binding) -> Option<SecretJson> {
+    let text = binding.credentials.as_deref()?.get();
+    let inner = text
+        .strip_prefix('{')
+        .and_then(|text| text.strip_suffix('}'));
+    if text == "null" || inner.is_some_and(|inner| inner.trim().is_empty()) {
+        return None;
+    }
+    let read = SecretJson::try_from(text.to_owned());
+    Some(read.expect("what was read as raw JSON is JSON"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_without_content_are_none() {
+        for (answer, are_there) in [
+            ("{}", false),
+            (r#"{"credentials":null}"#, false),
+            (r#"{"credentials":{}}"#, false),
+            ("{\"credentials\": {\n } }", false),
+            (r#"{"credentials":{"a":null}}"#, true),
+        ] {
+            let binding: Binding = serde_json::from_str(answer).unwrap();
+            let credentials = credentials_of(&binding);
+            assert_eq!(credentials.is_some(), are_there, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The end of credentials, and what is known of them before.
+
+use odb_adapter_sdk::protocol::Binding;
+use odb_api_types::ids::{BindingId, InstanceId, OfferingId, PlanId};
+
+use super::{Operations, Refused, RequestContext, secure_bindings::BindingNames};
+use crate::engine::{BindingOrder, EngineErrorKind, parameters_of_unbind};
+
+/// The end of credentials (Open Service Broker API 2.17, "Unbinding").
+#[derive(Debug)]
+pub struct UnbindRequest {
+    /// The service instance.
+    pub instance: InstanceId,
+    /// The binding.
+    pub binding: BindingId,
+    /// The offering.
+    pub service: OfferingId,
+    /// The plan. One that is gone from the catalog is no hindrance.
+    pub plan: PlanId,
+}
+
+impl Operations {
+    /// Takes credentials back. What the runtime CredHub has of them goes whenever the service does not have them any more,
+    /// be it that they were never made, so that whatever broke off half-way is cleaned up.
+    #[tracing::instrument(name = "unbind", skip_all, fields(binding.id = %request.binding))]
+    pub async fn unbind(
+        &self,
+        request_context: RequestContext,
+        request: UnbindRequest,
+    ) -> Result<(), Refused> {
+        self.check_service(&request.service)?;
+        let _turn = self
+            .locks
+            .binding(
+                &request.instance,
+                &request.binding,
+                request_context.deadline,
+            )
+            .await?;
+        let call = request_context.call();
+        // Ids that CredHub cannot have in a name have never been stored.
+        let names = BindingNames::new(&request.service, &request.instance, &request.binding).ok();
+        let order = BindingOrder {
+            instance: request.instance,
+            binding: request.binding,
+            parameters: parameters_of_unbind(&request.service, &request.plan),
+            plan: request.plan,
+            request: request_context.request,
+            deadline: request_context.deadline,
+        };
+        let unbound = self.engine.unbind(&order).await;
+        let is_gone = match &unbound {
+            Ok(()) => true,
+            Err(error) => matches!(
+                error.kind(),
+                EngineErrorKind::NotFound | EngineErrorKind::UnknownBinding
+            ),
+        };
+        if let (true, Some(secure), Some(names)) = (is_gone, &self.secure_bindings, names) {
+            let removed = secure.remove(&call, &names, None).await;
+            removed.map_err(Refused::RemoveBinding)?;
+        }
+        Ok(unbound?)
+    }
+
+    /// Tells what the platform was told when the binding was made: a reference in the place of credentials. Nobody else is
+    /// asked but the runtime CredHub. Parameters are not kept, and so not told.
+    #[tracing::instrument(name = "fetch_binding", skip_all, fields(binding.id = %binding))]
+    pub async fn fetch_binding(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+        binding: BindingId,
+    ) -> Result<Binding, Refused> {
+        let Some(secure) = &self.secure_bindings else {
+            return Err(Refused::NoSuchBinding);
+        };
+        let names = BindingNames::new(&self.offering.id, &instance, &binding)
+            .map_err(|_| Refused::NoSuchBinding)?;
+        // One that is being made is not there yet.
+        let _turn = self
+            .locks
+            .binding_record(&instance, &binding, request_context.deadline)
+            .await?;
+        let record = secure.find(&request_context.call(), &names).await;
+        let record = record.map_err(Refused::LookUpBinding)?;
+        Ok(record.ok_or(Refused::NoSuchBinding)?.into_answer())
+    }
+}

@@ -1,0 +1,91 @@
+//! Takes back what a bind has made that failed half-way.
+
+use std::sync::Arc;
+
+use odb_api_types::code::Code;
+use odb_clients::http::{Call, Deadline};
+use odb_redaction::Chain;
+use tokio::time::{sleep, timeout_at};
+
+use super::{Operations, locks::BindingLock, secure_bindings::Keeping};
+use crate::engine::{Bindable, BindingOrder, EngineErrorKind};
+
+/// A bind that failed after the adapter had made it.
+pub(super) struct HalfMade {
+    /// No other request works on the binding meanwhile, and no operation on its instance.
+    pub(super) turn: BindingLock,
+    pub(super) order: BindingOrder,
+    pub(super) instance: Arc<dyn Bindable>,
+    /// Where credentials may be kept already.
+    pub(super) keeping: Option<Keeping>,
+    /// Something that was sent to the runtime CredHub without an answer may yet arrive there.
+    pub(super) may_still_come: bool,
+}
+
+impl Operations {
+    /// Takes back what was made. It goes on when the request's time is over; what cannot be taken back is the
+    /// operator's to know, and the platform's to delete, which it does after an answer that says so little.
+    pub(super) async fn undo_bind(&self, half_made: HalfMade) {
+        let patience = half_made
+            .order
+            .deadline
+            .max(Deadline::after(self.timings.taking_back));
+        let this = self.clone();
+        let work = self
+            .lifecycle
+            .go_on(async move { this.take_back(half_made).await });
+        if timeout_at(patience.instant(), work).await.is_err() {
+            tracing::warn!("what the bind has made is taken back after its answer");
+        }
+    }
+
+    async fn take_back(&self, half_made: HalfMade) {
+        let HalfMade {
+            turn,
+            order,
+            instance,
+            keeping,
+            may_still_come,
+        } = half_made;
+        let deadline = Deadline::after(self.timings.undoing_a_bind);
+        let call = Call::until(deadline).with_request_id(order.request.as_str());
+        let order = order.reversed(&self.offering.id, deadline);
+        let in_service = async {
+            match instance.unbind(&order).await {
+                Ok(()) => true,
+                Err(error) if *error.kind() == EngineErrorKind::UnknownBinding => true,
+                Err(fault) => {
+                    tracing::error!(
+                        code = %Code::HalfMadeBinding, error = %Chain(&fault),
+                        "a bind has failed, and the service still has the binding"
+                    );
+                    false
+                }
+            }
+        };
+        let in_credhub = async {
+            let Some(keeping) = &keeping else {
+                return true;
+            };
+            let mut removed = keeping.take_back(&call).await;
+            if may_still_come {
+                sleep(self.timings.lost_answer).await;
+                removed = keeping.take_back(&call).await;
+            }
+            match removed {
+                Ok(()) => true,
+                Err(fault) => {
+                    tracing::error!(
+                        code = %Code::HalfMadeBinding, error = %Chain(&fault), name = keeping.reference(),
+                        "a bind has failed, and the runtime CredHub may still have its credentials"
+                    );
+                    false
+                }
+            }
+        };
+        if let (true, true) = tokio::join!(in_service, in_credhub) {
+            tracing::info!("what the failed bind had made is taken back");
+        }
+        drop(turn);
+    }
+}

@@ -1,0 +1,187 @@
+//! One call of the adapter as a supervised child process.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::Path,
+    process::{Command, ExitStatus},
+    time::Duration,
+};
+
+use odb_core::metrics::metrics;
+use odb_process::{
+    Capture, ChildProcess, Event, Lines, Orphans, Outcome, ProcessError, Stream, adopt_orphans,
+};
+use odb_redaction::{Chain, Redaction};
+use tokio::time::Instant;
+
+use super::question::Question;
+
+/// The most that is read of one call's stderr: more is no complaint but a flood.
+const MAX_STDERR: usize = 64 * 1024 * 1024;
+
+/// The longest line of stderr that reaches the log in one piece.
+const MAX_LINE: usize = 4 * 1024;
+
+/// How long processes that the adapter has started may hold on to its output.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// What one call may cost, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ceilings {
+    /// The longest answer.
+    pub(super) answer: usize,
+    /// How much of its stderr reaches the log; the rest is read and thrown away.
+    pub(super) log: usize,
+}
+
+/// How a child ended that ended by itself.
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: Vec<u8>,
+    /// The last line of stderr that is not blank, redacted; none where more was said than reaches the log.
+    pub(super) last_words: Option<String>,
+}
+
+/// Why there is no exit status.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unfinished {
+    #[error("could not start the process")]
+    Start(#[source] io::Error),
+    #[error("the process did not end in time and was killed")]
+    Hung,
+    #[error("the process printed more than {limit} bytes on {stream} and was killed")]
+    TooMuchOutput { stream: Stream, limit: usize },
+    #[error("could not read what the process printed")]
+    Read(#[source] io::Error),
+}
+
+/// Runs `program` with what it is asked, reads it, and sees it ended by `deadline`. Dropped before its end, it kills the
+/// child.
+pub(super) async fn run(
+    program: &Path,
+    question: Question,
+    environment: &[(OsString, OsString)],
+    ceilings: Ceilings,
+    deadline: Instant,
+) -> Result<Ended, Unfinished> {
+    let mut command = Command::new(program);
+    command
+        .arg(question.call.name())
+        .args(&question.arguments)
+        .env_clear()
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .current_dir("/");
+    let (cancel, _caller) = io::pipe().map_err(Unfinished::Start)?;
+    let child = ChildProcess::new(command, deadline.into_std())
+        .with_input(question.stdin)
+        .with_linger(LINGER)
+        .with_orphans(Orphans::Adopted)
+        .with_cancel(cancel);
+    let span = tracing::Span::current();
+    let running = tokio::task::spawn_blocking(move || span.in_scope(|| attend(child, ceilings)));
+    running
+        .await
+        .unwrap_or_else(|error| Err(Unfinished::Read(error.into())))
+}
+
+fn attend(child: ChildProcess, ceilings: Ceilings) -> Result<Ended, Unfinished> {
+    let mut answer = Capture::at_most(ceilings.answer);
+    let mut log = StderrLog::new(ceilings.log);
+    let mut lines = Lines::new(MAX_LINE, MAX_STDERR, |line: &[u8]| log.take(line));
+    let ended = child
+        .run(&mut answer, &mut lines)
+        .map_err(|error| match error {
+            ProcessError::Start(source) => Unfinished::Start(source),
+            ProcessError::Follow(source) => Unfinished::Read(source),
+        })?;
+    match ended.outcome {
+        Outcome::Exited(status) => Ok(Ended {
+            status,
+            stdout: answer.bytes,
+            last_words: log.last_words,
+        }),
+        Outcome::TimedOut | Outcome::Cancelled => Err(Unfinished::Hung),
+        Outcome::TooMuchOutput(stream) => {
+            let limit = match stream {
+                Stream::Stdout => ceilings.answer,
+                Stream::Stderr => MAX_STDERR,
+            };
+            Err(Unfinished::TooMuchOutput { stream, limit })
+        }
+    }
+}
+
+/// What of a call's stderr goes into the log.
+struct StderrLog {
+    limit: usize,
+    logged: usize,
+    redaction: Redaction,
+    last_words: Option<String>,
+}
+
+impl StderrLog {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            logged: 0,
+            redaction: Redaction::default(),
+            last_words: None,
+        }
+    }
+
+    /// Logs a line as it comes, redacted.
+    fn take(&mut self, line: &[u8]) {
+        if line.is_empty() || self.logged > self.limit {
+            return;
+        }
+        self.logged += line.len();
+        if self.logged > self.limit {
+            tracing::warn!("the service adapter's stderr goes on; the rest is left out");
+            self.last_words = None;
+            return;
+        }
+        let text = String::from_utf8_lossy(line);
+        let text = self.redaction.line(&text);
+        tracing::info!(adapter.stderr = %text, "the service adapter says");
+        if !text.trim().is_empty() {
+            self.last_words = Some(text.trim().to_owned());
+        }
+    }
+}
+
+/// Starts the watchdog: this program with these arguments. For the beginning of the process, before [`watch_for_strays`].
+pub fn start_watchdog(arguments: &[&str]) {
+    if let Err(error) = odb_process::start_watchdog(arguments) {
+        report(Event::NoWatchdog(error));
+    }
+}
+
+/// From now on new children of this process are those of adapters. For the beginning of the process.
+pub fn watch_for_strays() {
+    adopt_orphans(report);
+}
+
+fn report(event: Event) {
+    match event {
+        Event::CannotAdopt(error) => tracing::warn!(
+            error = %Chain(&error),
+            "processes that adapters start outside their group will not be found"
+        ),
+        Event::NoWatchdog(error) => tracing::warn!(
+            error = %Chain(&error),
+            "there is no watchdog: if the broker is killed, adapters that run at that moment go on to their end"
+        ),
+        Event::Survived(processes) => tracing::warn!(
+            processes,
+            "processes that the service adapter has left behind could not be ended"
+        ),
+        Event::Killed(processes) => {
+            tracing::warn!(
+                processes,
+                "the service adapter left processes behind outside its group; they were killed"
+            );
+            metrics().adapter.killed_strays(processes);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What an adapter is asked, in the form that it takes.
+
+use odb_adapter_sdk::protocol::{AdapterArguments, AdapterInput, Subcommand};
+use odb_config::AdapterForm;
+
+/// A call before it is made.
+pub(super) struct Question {
+    pub(super) call: Subcommand,
+    /// What follows the subcommand.
+    pub(super) arguments: Vec<String>,
+    /// What it reads; without any its stdin is empty.
+    pub(super) stdin: Option<Vec<u8>>,
+}
+
+impl Question {
+    pub(super) fn new(
+        form: AdapterForm,
+        call: Subcommand,
+        input: impl FnOnce() -> AdapterInput,
+        arguments: impl FnOnce() -> AdapterArguments,
+    ) -> Self {
+        match form {
+            AdapterForm::Stdin => Self {
+                call,
+                arguments: Vec::new(),
+                stdin: Some(input().to_json().into_bytes()),
+            },
+            AdapterForm::Arguments => Self {
+                call,
+                arguments: arguments().into_vec(),
+                stdin: None,
+            },
+        }
+    }
+
+    /// The longest argument in bytes.
+    pub(super) fn longest_argument(&self) -> usize {
+        let lengths = self.arguments.iter().map(String::len);
+        lengths.max().unwrap_or_default()
+    }
+}

@@ -1,0 +1,283 @@
+//! Faults of everything that is done to instances.
+
+use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use odb_api_types::{code::Code, ids::PlanId};
+use odb_clients::{
+    InvalidText, ServiceError,
+    director::{PutConfigError, SubmitError},
+};
+use odb_core::engine::{EngineError, EngineErrorKind};
+
+use crate::{
+    adapter::AdapterFault,
+    bindings::dns::NoLink,
+    instance_clients::ClientFault,
+    manifest::{
+        checks::ManifestFault,
+        difference::{ManifestDifference, UnreadableManifest},
+    },
+    reconciler::leftovers::LeftoversFault,
+    records::markers::{ReadMarkerError, WriteMarkerError},
+    secrets::{ResolveFault, SecretFault},
+};
+
+/// What can go wrong on the way to an instance, whichever operation is on it.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The service adapter gave no answer, or none that can be used.
+    #[error(transparent)]
+    Adapter(#[from] AdapterFault),
+    /// The adapter's manifest may not be deployed.
+    #[error(transparent)]
+    Manifest(#[from] ManifestFault),
+    /// The adapter returned configs though they are switched off.
+    #[error(
+        "the adapter returned BOSH configs, but `broker.disable_bosh_configs` is set, or the Director does not let us write them"
+    )]
+    ConfigsDisabled,
+    /// The adapter returned a config of a type that cannot be.
+    #[error("the adapter returned a BOSH config whose type cannot be used")]
+    ConfigType(#[source] InvalidText),
+    /// A config of the adapter was not written.
+    #[error("could not write a BOSH config of the adapter")]
+    WriteConfig {
+        /// Why.
+        #[source]
+        source: PutConfigError,
+    },
+    /// The Director could not be asked, or did not do what it was asked to.
+    #[error("could not {doing}")]
+    Director {
+        /// What was being done.
+        doing: &'static str,
+        /// What the Director said, or that it said nothing.
+        #[source]
+        source: ServiceError,
+    },
+    /// The adapter's secrets cannot be kept.
+    #[error(transparent)]
+    Secret(#[from] SecretFault),
+    /// The Director's CredHub could not be asked, or did not do what it was asked to.
+    #[error("could not {doing}")]
+    CredHub {
+        /// What was being done.
+        doing: &'static str,
+        /// What CredHub said, or that it said nothing.
+        #[source]
+        source: ServiceError,
+    },
+    /// The secrets of the instance are not known.
+    #[error("could not find out what the deployed manifest refers to")]
+    Resolve(#[from] ResolveFault),
+    /// The plan's bindings need an address that the deployment does not have.
+    #[error(transparent)]
+    NoLink(#[from] NoLink),
+    /// The instance is gone, and something that it leaves behind is not.
+    #[error("could not remove what the instance leaves behind")]
+    Leftovers {
+        /// Why.
+        #[source]
+        source: LeftoversFault,
+    },
+    /// Something is wrong with the instance's UAA client.
+    #[error(transparent)]
+    Client(#[from] ClientFault),
+    /// The Director did not take the work.
+    #[error("could not hand the work over to the Director")]
+    Submit(#[source] SubmitError),
+    /// What is remembered of the instance could not be read.
+    #[error(transparent)]
+    ReadMarker(#[from] ReadMarkerError),
+    /// The operation could not be written down.
+    #[error(transparent)]
+    Marker(#[from] WriteMarkerError),
+    /// The time of the request was used up before anything was handed over.
+    #[error("the time of the request was used up before the work was handed over to the Director")]
+    OutOfTime,
+    /// The deployment's name belongs to another team.
+    #[error("the deployment belongs to another team of the Director")]
+    Foreign,
+    /// Another operation is in progress.
+    #[error("another operation on the service instance is in progress")]
+    Busy,
+    /// There is no such instance.
+    #[error("there is no deployment for the service instance")]
+    NotFound,
+    /// The id is taken by an instance with other attributes.
+    #[error("the service instance exists with other attributes, or its creation has failed")]
+    Taken,
+    /// What is deployed cannot be compared with what the adapter would make today.
+    #[error("could not check for pending changes")]
+    Compare(#[from] UnreadableManifest),
+    /// The instance would change beyond what its user asks for.
+    #[error("the operator has changed the service since the instance was deployed: {difference}")]
+    PendingChanges {
+        /// Where; without what may be secret.
+        difference: ManifestDifference,
+    },
+    /// The plan is gone from the configuration.
+    #[error("the plan `{plan}` is not in the configuration")]
+    UnknownPlan {
+        /// The plan's id.
+        plan: PlanId,
+    },
+}
+
+impl Fault {
+    pub(crate) fn director(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
+        move |source| Self::Director { doing, source }
+    }
+
+    pub(crate) fn credhub(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
+        move |source| Self::CredHub { doing, source }
+    }
+
+    /// A secret or a config of the instance was sent, and may be there or arrive late.
+    pub(crate) fn may_have_written(&self) -> bool {
+        match self {
+            Self::CredHub { source, .. }
+            | Self::WriteConfig {
+                source: PutConfigError::Director { source },
+            } => source.may_have_taken_effect(),
+            _ => false,
+        }
+    }
+
+    /// What the answer to a request depends on.
+    fn kind(&self) -> EngineErrorKind {
+        match self {
+            _ if self.is_out_of_time() => EngineErrorKind::OutOfTime,
+            Self::Adapter(fault) => kind_of_adapter(fault),
+            Self::Manifest(_)
+            | Self::Secret(_)
+            | Self::Compare(_)
+            | Self::ConfigsDisabled
+            | Self::ConfigType(_) => EngineErrorKind::Internal(Code::Manifest),
+            Self::NoLink(_) => EngineErrorKind::Internal(Code::DnsLink),
+            Self::ReadMarker(ReadMarkerError::NotUnderstood { .. }) => {
+                EngineErrorKind::Internal(Code::Marker)
+            }
+            Self::Director { .. } => EngineErrorKind::Unavailable(Code::Director),
+            Self::OutOfTime
+            | Self::WriteConfig { .. }
+            | Self::Submit(_)
+            | Self::ReadMarker(_)
+            | Self::Resolve(ResolveFault::Variables(_))
+            | Self::Marker(_) => EngineErrorKind::Internal(Code::Director),
+            Self::CredHub { .. } | Self::Resolve(ResolveFault::CredHub { .. }) => {
+                EngineErrorKind::Internal(Code::CredHub)
+            }
+            Self::Client(ClientFault::Foreign) => EngineErrorKind::Foreign(Code::InstanceClient),
+            Self::Client(_) => EngineErrorKind::Internal(Code::InstanceClient),
+            Self::Leftovers { .. } => EngineErrorKind::CleanUp,
+            Self::Foreign => EngineErrorKind::Foreign(Code::ForeignDeployment),
+            Self::Busy => EngineErrorKind::Busy,
+            Self::NotFound => EngineErrorKind::NotFound,
+            Self::Taken => EngineErrorKind::Taken,
+            Self::PendingChanges { .. } => EngineErrorKind::PendingChanges,
+            Self::UnknownPlan { .. } => EngineErrorKind::UnknownPlan,
+        }
+    }
+
+    /// The same in a creation, whose user has asked for a dashboard with the instance.
+    pub(crate) fn of_creation(self) -> EngineError {
+        let kind = match &self {
+            Self::Adapter(AdapterFault::Failed {
+                code: ExitCode::Failure | ExitCode::Other(_),
+                for_user: Some(for_user),
+                ..
+            }) => EngineErrorKind::UserMessage(for_user.clone()),
+            _ => self.kind(),
+        };
+        EngineError::new(kind, self)
+    }
+
+    /// The time of the request was used up, wherever that was noticed, and nothing was handed over.
+    fn is_out_of_time(&self) -> bool {
+        match self {
+            Self::OutOfTime => true,
+            Self::Resolve(ResolveFault::CredHub { source, .. }) => source.is_timeout(),
+            Self::Client(fault) => fault.is_out_of_time(),
+            Self::Director { source, .. }
+            | Self::CredHub { source, .. }
+            | Self::Resolve(ResolveFault::Variables(source))
+            | Self::WriteConfig {
+                source: PutConfigError::Director { source },
+            }
+            | Self::Submit(SubmitError::NotSent { source })
+            | Self::Marker(WriteMarkerError::Director(source))
+            | Self::ReadMarker(ReadMarkerError::Director(source)) => source.is_timeout(),
+            Self::Adapter(_)
+            | Self::Manifest(_)
+            | Self::ConfigsDisabled
+            | Self::ConfigType(_)
+            | Self::WriteConfig { .. }
+            | Self::Secret(_)
+            | Self::NoLink(_)
+            | Self::Leftovers { .. }
+            | Self::Submit(_)
+            | Self::Marker(_)
+            | Self::ReadMarker(_)
+            | Self::Foreign
+            | Self::Busy
+            | Self::NotFound
+            | Self::Taken
+            | Self::Compare(_)
+            | Self::PendingChanges { .. }
+            | Self::UnknownPlan { .. } => false,
+        }
+    }
+}
+
+impl From<Fault> for EngineError {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault.kind(), fault)
+    }
+}
+
+fn kind_of_adapter(fault: &AdapterFault) -> EngineErrorKind {
+    match fault {
+        AdapterFault::Start { .. } | AdapterFault::ArgumentsTooLong { .. } => {
+            EngineErrorKind::Internal(Code::AdapterStart)
+        }
+        AdapterFault::Hung { .. } => EngineErrorKind::TimedOut(Code::AdapterHung),
+        AdapterFault::NoPlace { .. } => EngineErrorKind::OutOfTime,
+        AdapterFault::TooMuchOutput { .. } => EngineErrorKind::Internal(Code::AdapterOutput),
+        AdapterFault::Answer {
+            call: Subcommand::CreateBinding,
+            ..
+        } => EngineErrorKind::UnusableBinding(Code::AdapterAnswer),
+        AdapterFault::Read { .. } | AdapterFault::Answer { .. } => {
+            EngineErrorKind::Internal(Code::AdapterAnswer)
+        }
+        AdapterFault::Failed {
+            call,
+            code,
+            for_user,
+            ..
+        } => kind_of_failed_adapter(*call, *code, for_user.as_deref()),
+    }
+}
+
+/// What an exit code means to the user depends on what the adapter was asked (`spec/contracts/adapter-protocol.md` §1.6). One
+/// that does not belong to the call is the operator's business: no platform may take an order for one that exists because of a
+/// dashboard. And the dashboard of an instance that is there already is nothing that its user asked for.
+fn kind_of_failed_adapter(
+    call: Subcommand,
+    code: ExitCode,
+    for_user: Option<&str>,
+) -> EngineErrorKind {
+    match (call, code, for_user) {
+        (Subcommand::CreateBinding, ExitCode::BindingExists, _) => EngineErrorKind::BindingExists,
+        (Subcommand::CreateBinding, ExitCode::AppGuidRequired, _) => EngineErrorKind::AppRequired,
+        (Subcommand::DeleteBinding, ExitCode::BindingNotFound, _) => {
+            EngineErrorKind::UnknownBinding
+        }
+        (call, ExitCode::Failure | ExitCode::Other(_), Some(for_user))
+            if call != Subcommand::DashboardUrl =>
+        {
+            EngineErrorKind::UserMessage(for_user.to_owned())
+        }
+        _ => EngineErrorKind::Internal(Code::AdapterFailed),
+    }
+}

@@ -1,0 +1,148 @@
+//! How the VMs of a service instance are, and what the Director can do. Asks, and changes nothing.
+
+use odb_api_types::{
+    ids::InstanceId,
+    management::{DirectorAbilities, Health, InstanceHealth, ProcessHealth},
+};
+use odb_clients::{FailureKind, director::InstanceState, http::Call};
+
+use crate::{BoshEngine, deployment::deployment, fault::Fault};
+
+/// What BOSH says of an instance, or of a process, that is as it should be.
+const RUNNING: &str = "running";
+
+/// What BOSH says of an instance whose VM was taken away on purpose.
+const DETACHED: &str = "detached";
+
+/// The Director's version, as it is today, and what follows from it (`spec/contracts/errands.md` §4.1).
+pub(crate) async fn director_abilities(
+    engine: &BoshEngine,
+    call: &Call,
+) -> Result<DirectorAbilities, Fault> {
+    let info = engine.neighbours.director.info(call).await;
+    let info = info.map_err(Fault::director("ask the Director for its version"))?;
+    Ok(DirectorAbilities::of(info.version))
+}
+
+/// How the VMs of an instance are. An agent that does not answer is one that is not well.
+pub(crate) async fn health(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+) -> Result<Health, Fault> {
+    let director = &engine.neighbours.director;
+    let states = match director.instance_states(call, &deployment(instance)).await {
+        Ok(states) => states.ok_or(Fault::NotFound)?,
+        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
+            return Err(Fault::Foreign);
+        }
+        Err(error) => {
+            return Err(Fault::director("ask the agents of the VMs how they are")(
+                error,
+            ));
+        }
+    };
+    let instances: Vec<InstanceHealth> = states.into_iter().filter_map(of_instance).collect();
+    Ok(Health {
+        service_instance_id: instance.clone(),
+        healthy: !instances.is_empty() && instances.iter().all(|instance| instance.healthy),
+        instances,
+    })
+}
+
+/// `None`: it runs errands, and has a VM when it is needed.
+fn of_instance(state: InstanceState) -> Option<InstanceHealth> {
+    let InstanceState {
+        group,
+        index,
+        id,
+        expects_vm,
+        desired,
+        reported,
+        processes,
+    } = state;
+    let is_detached = desired.as_deref() == Some(DETACHED);
+    if !expects_vm && !is_detached {
+        return None;
+    }
+    let state = match reported {
+        Some(reported) => reported,
+        None if is_detached => DETACHED.to_owned(),
+        None => "no vm".to_owned(),
+    };
+    let healthy = state == RUNNING && processes.iter().all(|process| process.state == RUNNING);
+    Some(InstanceHealth {
+        instance_group: group,
+        id,
+        index,
+        healthy,
+        state,
+        processes: processes
+            .into_iter()
+            .map(|process| ProcessHealth {
+                name: process.name,
+                state: process.state,
+            })
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::director::ProcessState;
+
+    use super::*;
+
+    fn state(expects_vm: bool, desired: &str, reported: Option<&str>) -> InstanceState {
+        InstanceState {
+            group: "redis-server".to_owned(),
+            index: Some(0),
+            id: None,
+            expects_vm,
+            desired: Some(desired.to_owned()),
+            reported: reported.map(str::to_owned),
+            processes: Vec::new(),
+        }
+    }
+
+    fn told(state: InstanceState) -> Option<(String, bool)> {
+        of_instance(state).map(|health| (health.state, health.healthy))
+    }
+
+    #[test]
+    fn an_instance_is_healthy_when_it_runs_and_should() {
+        for (expects_vm, desired, reported, health) in [
+            (true, "started", Some("running"), Some(("running", true))),
+            (true, "started", Some("failing"), Some(("failing", false))),
+            (
+                true,
+                "started",
+                Some("unresponsive agent"),
+                Some(("unresponsive agent", false)),
+            ),
+            (true, "started", None, Some(("no vm", false))),
+            (true, "stopped", Some("stopped"), Some(("stopped", false))),
+            (false, "detached", None, Some(("detached", false))),
+            (false, "started", None, None),
+            (false, "started", Some("running"), None),
+        ] {
+            let expected = health.map(|(state, healthy)| (state.to_owned(), healthy));
+            assert_eq!(told(state(expects_vm, desired, reported)), expected);
+        }
+    }
+
+    #[test]
+    fn a_process_that_fails_makes_its_instance_ill() {
+        let mut instance = state(true, "started", Some("running"));
+        for (name, healthy) in [("running", true), ("failing", false), ("unknown", false)] {
+            instance.processes = vec![ProcessState {
+                name: "redis-server".to_owned(),
+                state: name.to_owned(),
+            }];
+            assert_eq!(
+                told(instance.clone()),
+                Some(("running".to_owned(), healthy))
+            );
+        }
+    }
+}

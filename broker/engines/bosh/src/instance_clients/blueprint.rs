@@ -1,0 +1,198 @@
+//! What the client of an instance shall be.
+
+use std::collections::BTreeSet;
+
+use odb_adapter_sdk::protocol::RequestParameters;
+use odb_api_types::ids::{InstanceId, OfferingId};
+use odb_clients::uaa::{ClientId, ClientRegistration};
+use odb_config::ClientDefinition;
+
+use super::{ClientFault, marks::Marks};
+
+/// What the operator writes for the space of an instance.
+const SPACE: &str = "ODB_SPACE_GUID";
+
+/// Clients of some grants need an address from the beginning, and the dashboard's is not known yet.
+const PLACEHOLDER: &str = "https://placeholder.example.com";
+
+/// The right of those who have none. A list that is sent empty stays as it is.
+const NOTHING: &str = "uaa.none";
+
+/// UAA gives this grant to whom it gives one of two others.
+const ADDED: &str = "refresh_token";
+
+/// Where an instance is and what its user calls it, as far as the platform tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// The guid of its space.
+    pub space: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
+}
+
+impl Whereabouts {
+    /// What a request tells; the space stands beside the context in those of older platforms.
+    pub fn of(request: &RequestParameters) -> Self {
+        let context = request.fields().get("context");
+        let text = |value: Option<&serde_json::Value>| {
+            let text = value?.as_str()?;
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        let in_context = |name: &str| text(context.and_then(|context| context.get(name)));
+        Self {
+            space: in_context("space_guid").or_else(|| text(request.fields().get("space_guid"))),
+            name: in_context("instance_name"),
+        }
+    }
+}
+
+/// The definition, for the clients of one offering.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blueprint<'a> {
+    pub(super) definition: &'a ClientDefinition,
+    pub(super) offering: &'a OfferingId,
+}
+
+impl Blueprint<'_> {
+    /// A client that is not there yet.
+    pub(super) fn new_client(
+        &self,
+        instance: &InstanceId,
+        place: &Whereabouts,
+        made_by: String,
+    ) -> Result<ClientRegistration, ClientFault> {
+        let definition = self.definition;
+        let space = place.space.as_deref();
+        let filled = |list: &[String]| filled_in(list, space).ok_or(ClientFault::SpaceUnknown);
+        let needs_address = ["implicit", "authorization_code"]
+            .into_iter()
+            .any(|grant| definition.has_grant(grant));
+        let marks = Marks {
+            offering: Some(self.offering.as_str().to_owned()),
+            space: place.space.clone(),
+            made_by: Some(made_by),
+        };
+        Ok(ClientRegistration {
+            client_id: client_id(instance),
+            name: definition.name.clone().or_else(|| place.name.clone()),
+            scope: filled(&definition.scopes)?,
+            resource_ids: filled(&definition.resource_ids)?,
+            authorities: filled(&definition.authorities)?,
+            authorized_grant_types: definition.authorized_grant_types.clone(),
+            redirect_uri: if needs_address {
+                vec![PLACEHOLDER.to_owned()]
+            } else {
+                Vec::new()
+            },
+            allow_public: definition.allow_public,
+            additional: marks.into_members(),
+        })
+    }
+
+    /// A client that is there, as it shall be. What the definition does not tell, or cannot without the space, stays as it
+    /// is; so does the name where nobody tells another.
+    pub(super) fn renewed(
+        &self,
+        found: &ClientRegistration,
+        place: &Whereabouts,
+        made_by: Option<String>,
+    ) -> ClientRegistration {
+        let definition = self.definition;
+        let former = Marks::of(found);
+        let space = place.space.clone().or(former.space);
+        let filled = |list: &[String], found: &[String]| {
+            filled_in(list, space.as_deref()).unwrap_or_else(|| found.to_vec())
+        };
+        let rights = |list: &[String], found: &[String]| {
+            if list.is_empty() {
+                vec![NOTHING.to_owned()]
+            } else {
+                filled(list, found)
+            }
+        };
+        let name = definition.name.clone().or_else(|| place.name.clone());
+        let marks = Marks {
+            offering: Some(self.offering.as_str().to_owned()),
+            space: space.clone(),
+            made_by,
+        };
+        ClientRegistration {
+            client_id: found.client_id.clone(),
+            name: name.or_else(|| found.name.clone()),
+            scope: rights(&definition.scopes, &found.scope),
+            resource_ids: filled(&definition.resource_ids, &found.resource_ids),
+            authorities: rights(&definition.authorities, &found.authorities),
+            authorized_grant_types: definition.authorized_grant_types.clone(),
+            redirect_uri: found.redirect_uri.clone(),
+            allow_public: definition.allow_public,
+            additional: marks.into_members(),
+        }
+    }
+
+    /// Whether a client is what it shall be already. Lists are sets; resource ids are not looked at, for a UAA keeps others
+    /// than it is sent.
+    pub(super) fn is_met_by(wanted: &ClientRegistration, found: &ClientRegistration) -> bool {
+        same(&wanted.scope, &found.scope)
+            && same(&wanted.authorities, &found.authorities)
+            && same(&wanted.redirect_uri, &found.redirect_uri)
+            && same_grants(
+                &wanted.authorized_grant_types,
+                &found.authorized_grant_types,
+            )
+            && wanted.allow_public == found.allow_public
+            && wanted.name == found.name
+            && Marks::of(wanted) == Marks::of(found)
+    }
+}
+
+/// A client as it was, to be sent: lists that were empty cannot be emptied again, but a name can.
+pub(super) fn as_it_was(before: &ClientRegistration) -> ClientRegistration {
+    let or_nothing = |list: &[String]| {
+        if list.is_empty() {
+            vec![NOTHING.to_owned()]
+        } else {
+            list.to_vec()
+        }
+    };
+    ClientRegistration {
+        name: Some(before.name.clone().unwrap_or_default()),
+        scope: or_nothing(&before.scope),
+        authorities: or_nothing(&before.authorities),
+        additional: Marks::of(before).into_members(),
+        ..before.clone()
+    }
+}
+
+/// The client of an instance has the instance's id.
+pub(super) fn client_id(instance: &InstanceId) -> ClientId {
+    ClientId::try_from(instance.as_str().to_owned())
+        .expect("an id that travels fits into an address")
+}
+
+/// `None` where the space is needed and not known.
+fn filled_in(list: &[String], space: Option<&str>) -> Option<Vec<String>> {
+    list.iter()
+        .map(|text| match space {
+            _ if !text.contains(SPACE) => Some(text.clone()),
+            Some(space) => Some(text.replace(SPACE, space)),
+            None => None,
+        })
+        .collect()
+}
+
+fn same(one: &[String], other: &[String]) -> bool {
+    one.iter().collect::<BTreeSet<_>>() == other.iter().collect::<BTreeSet<_>>()
+}
+
+fn same_grants(wanted: &[String], found: &[String]) -> bool {
+    let added = |grant: &&String| *grant == ADDED;
+    let without = |grants: &[String]| {
+        let grants = grants.iter().filter(|grant| !added(grant));
+        grants.cloned().collect::<BTreeSet<_>>()
+    };
+    let asks_for_it = wanted.iter().any(|grant| grant == ADDED);
+    without(wanted) == without(found) && (!asks_for_it || found.iter().any(|grant| grant == ADDED))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! The client of one instance, as an operation has it in hand.
+
+use odb_adapter_sdk::protocol::UaaClient;
+use odb_api_types::{ids::InstanceId, management::ChangeSort};
+use odb_clients::{director::ContextId, uaa::ClientRegistration};
+use secrecy::SecretString;
+
+/// The client of one instance, and what an operation did to it.
+#[derive(Clone, Debug)]
+pub struct InstanceClient {
+    pub(super) instance: InstanceId,
+    /// As UAA has it.
+    pub(super) registration: ClientRegistration,
+    /// Known to the operation that gives it, and never again; a client of the grant `implicit` has none.
+    pub(super) secret: Option<SecretString>,
+    pub(super) origin: Origin,
+}
+
+/// How the operation came to know the secret of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Making {
+    /// It made the client.
+    New,
+    /// It gives the client another secret, for it is not known whether anybody knows the one it has.
+    Renewed,
+}
+
+/// Where a client comes from.
+#[derive(Clone, Debug)]
+pub(super) enum Origin {
+    /// The operation made it.
+    Made { operation: ContextId },
+    /// It was there.
+    Found {
+        before: Before,
+        /// The operation that gives it another secret, where nobody may know the one it has.
+        renewed_by: Option<ContextId>,
+    },
+}
+
+/// A client as it was.
+#[derive(Clone, Debug)]
+pub(super) struct Before {
+    pub(super) registration: Box<ClientRegistration>,
+    pub(super) is_changed: bool,
+}
+
+impl InstanceClient {
+    /// How the operation came to know the secret; `None` where it does not.
+    pub fn making(&self) -> Option<Making> {
+        match &self.origin {
+            Origin::Made { .. } => Some(Making::New),
+            Origin::Found { renewed_by, .. } => renewed_by.as_ref().map(|_| Making::Renewed),
+        }
+    }
+
+    /// What the operation does to it, or has done; `None` for one that is what it shall be.
+    pub fn change(&self) -> Option<ChangeSort> {
+        match &self.origin {
+            Origin::Made { .. } => Some(ChangeSort::Added),
+            Origin::Found { before, renewed_by } => {
+                (before.is_changed || renewed_by.is_some()).then_some(ChangeSort::Changed)
+            }
+        }
+    }
+
+    /// The operation that made it, if it is new.
+    pub fn made_by(&self) -> Option<&ContextId> {
+        match &self.origin {
+            Origin::Made { operation } => Some(operation),
+            Origin::Found { .. } => None,
+        }
+    }
+
+    /// What it takes to undo what was done: the secret is forgotten.
+    #[must_use]
+    pub fn without_secret(self) -> Self {
+        Self {
+            secret: None,
+            ..self
+        }
+    }
+
+    /// What the adapter is told: a secret that is new, and never again
+    /// (`spec/contracts/adapter-protocol.md` §2.8).
+    pub fn for_adapter(&self) -> UaaClient {
+        let ClientRegistration {
+            client_id,
+            name,
+            scope,
+            resource_ids,
+            authorities,
+            authorized_grant_types,
+            redirect_uri,
+            allow_public,
+            additional: _,
+        } = &self.registration;
+        let mut told = UaaClient::new(client_id.as_str());
+        if let Some(secret) = &self.secret {
+            told.client_secret = secret.clone();
+        }
+        told.name = name.clone().unwrap_or_default();
+        told.scopes = scope.join(",");
+        told.resource_ids = resource_ids.join(",");
+        told.authorities = authorities.join(",");
+        told.authorized_grant_types = authorized_grant_types.join(",");
+        told.redirect_uri = Some(redirect_uri.join(","));
+        told.allowpublic = Some(allow_public.to_string());
+        told
+    }
+}

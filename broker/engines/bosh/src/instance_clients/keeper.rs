@@ -1,0 +1,349 @@
+//! Makes, changes, restores and deletes clients.
+
+use std::sync::Arc;
+
+use odb_api_types::ids::{InstanceId, OfferingId};
+use odb_clients::{
+    ServiceError,
+    director::ContextId,
+    http::{Call, StatusCode},
+    uaa::{ClientAdministration, ClientRegistration, ClientRights, NewClient},
+};
+use odb_config::ClientDefinition;
+use odb_redaction::Chain;
+use secrecy::SecretString;
+
+use super::{
+    ClientFault, InstanceClient, Whereabouts,
+    blueprint::{Blueprint, as_it_was, client_id},
+    client::{Before, Origin},
+    marks::Marks,
+    secret,
+};
+
+/// How often a client is made whose place is taken by one that nobody needs, or whose making went unanswered.
+const ATTEMPTS: u32 = 3;
+
+/// What stands for the secret of a public client, with the Go broker too.
+pub(super) const NO_SECRET: &str = "-";
+
+/// The UAA clients of service instances. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct InstanceClients {
+    pub(super) administration: Option<ClientAdministration>,
+    definition: Option<Arc<ClientDefinition>>,
+    pub(super) offering: OfferingId,
+}
+
+impl InstanceClients {
+    /// Clients by this definition. Without one clients are looked after only to be deleted; without somebody who may
+    /// administer them there are none.
+    pub fn new(
+        administration: Option<ClientAdministration>,
+        definition: Option<ClientDefinition>,
+        offering: OfferingId,
+    ) -> Self {
+        Self {
+            administration,
+            definition: definition.map(Arc::new),
+            offering,
+        }
+    }
+
+    /// Whether instances have clients today.
+    pub fn are_defined(&self) -> bool {
+        self.in_use().is_some()
+    }
+
+    /// Makes the client of an instance that is new, in the place of whatever an earlier try has left.
+    pub async fn make(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        place: &Whereabouts,
+        operation: &ContextId,
+    ) -> Result<Option<InstanceClient>, ClientFault> {
+        let Some((administration, definition)) = self.in_use() else {
+            return Ok(None);
+        };
+        let blueprint = self.blueprint(definition);
+        let registration = blueprint.new_client(instance, place, operation.to_string())?;
+        let client = NewClient {
+            registration,
+            secret: secret_of(definition)?,
+        };
+        let registration = self
+            .register(administration, call, instance, &client, operation)
+            .await?;
+        tracing::info!("the UAA client of the instance has been created");
+        Ok(Some(InstanceClient {
+            instance: instance.clone(),
+            registration,
+            secret: client.secret,
+            origin: Origin::Made {
+                operation: operation.clone(),
+            },
+        }))
+    }
+
+    /// The client of an instance that is there, as it is. Where there is none it is made; one whose secret nobody may know,
+    /// because the operation that gave it is not known to have succeeded, [is to get another](Self::renew). `succeeded` is
+    /// the operation that is known to have succeeded last.
+    pub async fn find_or_make(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        place: &Whereabouts,
+        operation: &ContextId,
+        succeeded: Option<&ContextId>,
+    ) -> Result<Option<InstanceClient>, ClientFault> {
+        let Some((administration, definition)) = self.in_use() else {
+            return Ok(None);
+        };
+        let found = administration.client(call, &client_id(instance)).await;
+        let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
+            return self.make(call, instance, place, operation).await;
+        };
+        let marks = Marks::of(&found);
+        if !marks.belong_to(instance, &self.offering) {
+            return Err(ClientFault::Foreign);
+        }
+        let is_settled = succeeded.is_some_and(|succeeded| marks.is_made_by(succeeded));
+        let is_to_be_renewed = marks.made_by.is_some() && !is_settled;
+        Ok(Some(InstanceClient {
+            instance: instance.clone(),
+            registration: found.clone(),
+            secret: if is_to_be_renewed {
+                secret_of(definition)?
+            } else {
+                None
+            },
+            origin: Origin::Found {
+                before: Before {
+                    registration: Box::new(found),
+                    is_changed: false,
+                },
+                renewed_by: is_to_be_renewed.then(|| operation.clone()),
+            },
+        }))
+    }
+
+    /// Brings a client that was there to what the definition says today.
+    pub async fn bring_up_to_date(
+        &self,
+        call: &Call,
+        client: &mut InstanceClient,
+        place: &Whereabouts,
+    ) -> Result<(), ClientFault> {
+        let (Some((administration, definition)), Origin::Found { renewed_by, .. }) =
+            (self.in_use(), &client.origin)
+        else {
+            return Ok(());
+        };
+        // The secret of a client that gets no other one is where it belongs, whether that was written down or not.
+        let unsettled = Marks::of(&client.registration).made_by;
+        let made_by = unsettled.filter(|_| renewed_by.is_some());
+        let wanted = self
+            .blueprint(definition)
+            .renewed(&client.registration, place, made_by);
+        self.change(administration, call, client, wanted).await
+    }
+
+    /// Lets browsers be sent to the dashboard. Without one the client stays as it is.
+    pub async fn redirect_to(
+        &self,
+        call: &Call,
+        client: &mut InstanceClient,
+        dashboard: Option<&str>,
+    ) -> Result<(), ClientFault> {
+        let (Some(administration), Some(dashboard)) = (&self.administration, dashboard) else {
+            return Ok(());
+        };
+        let mut wanted = client.registration.clone();
+        wanted.redirect_uri = vec![dashboard.to_owned()];
+        wanted.additional = Marks::of(&wanted).into_members();
+        self.change(administration, call, client, wanted).await
+    }
+
+    /// Undoes what an operation did that was not handed over: a client that it made is deleted, one that it changed is again
+    /// what it was. A secret that it was given beside another one stays, for nobody knows it.
+    pub async fn undo(&self, call: &Call, client: &InstanceClient) -> Result<(), ClientFault> {
+        let Some(administration) = &self.administration else {
+            return Ok(());
+        };
+        match &client.origin {
+            Origin::Made { operation } => {
+                self.unmake(call, &client.instance, operation).await?;
+            }
+            Origin::Found { before, .. } if before.is_changed => {
+                let before = as_it_was(&before.registration);
+                let restored = administration.update(call, &before).await;
+                restored.map_err(ClientFault::doing("restore"))?;
+            }
+            Origin::Found { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Deletes the client that this very operation made. Tells whether it was there.
+    pub async fn unmake(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        operation: &ContextId,
+    ) -> Result<bool, ClientFault> {
+        let Some(administration) = &self.administration else {
+            return Ok(false);
+        };
+        let id = client_id(instance);
+        let found = administration.client(call, &id).await;
+        let found = found.map_err(ClientFault::doing("look up"))?;
+        let is_its_own = found.is_some_and(|found| Marks::of(&found).is_made_by(operation));
+        if is_its_own {
+            let deleted = administration.delete(call, &id).await;
+            deleted.map_err(ClientFault::doing("delete"))?;
+            tracing::info!("the UAA client of the instance has been taken back");
+        }
+        Ok(is_its_own)
+    }
+
+    /// Deletes the client of an instance that has none any more. Safe to repeat.
+    ///
+    /// Somebody else's stays. Where there is no definition our rights may not suffice, or nobody may answer: the instance
+    /// need not have had a client, so that this is logged and no fault.
+    pub async fn delete(&self, call: &Call, instance: &InstanceId) -> Result<(), ClientFault> {
+        let Some(administration) = &self.administration else {
+            return Ok(());
+        };
+        if self.definition.is_some() {
+            return self.remove(administration, call, instance).await;
+        }
+        if let Ok(ClientRights::Lacking) = administration.rights(call).await {
+            return Ok(());
+        }
+        if let Err(fault) = self.remove(administration, call, instance).await {
+            tracing::warn!(
+                error = %Chain(&fault),
+                "it is not known whether the instance has had a UAA client; if it has, it is left behind"
+            );
+        }
+        Ok(())
+    }
+
+    async fn remove(
+        &self,
+        administration: &ClientAdministration,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<(), ClientFault> {
+        let id = client_id(instance);
+        let found = administration.client(call, &id).await;
+        let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
+            return Ok(());
+        };
+        if !Marks::of(&found).belong_to(instance, &self.offering) {
+            tracing::warn!("a UAA client with the instance's id is somebody else's and stays");
+            return Ok(());
+        }
+        let deleted = administration.delete(call, &id).await;
+        deleted.map_err(ClientFault::doing("delete"))?;
+        tracing::info!("the UAA client of the instance has been deleted");
+        Ok(())
+    }
+
+    /// Registers a client. When that goes unanswered, the marks tell whether it was registered.
+    pub(super) async fn register(
+        &self,
+        administration: &ClientAdministration,
+        call: &Call,
+        instance: &InstanceId,
+        client: &NewClient,
+        operation: &ContextId,
+    ) -> Result<ClientRegistration, ClientFault> {
+        let id = &client.registration.client_id;
+        // An earlier attempt may arrive while, or after, later ones fail.
+        let mut lost = None;
+        for _ in 0..ATTEMPTS {
+            match administration.create(call, client).await {
+                Ok(registered) => return Ok(registered),
+                Err(taken) if taken.status() == Some(StatusCode::CONFLICT) => {}
+                Err(source) => {
+                    if source.may_have_taken_effect() {
+                        tracing::warn!(error = %Chain(&source), "looking whether the UAA client of the instance has been created");
+                        lost = Some(source);
+                    } else if let Some(lost) = lost {
+                        return Err(in_doubt(lost));
+                    } else {
+                        return Err(ClientFault::doing("create")(source));
+                    }
+                }
+            }
+            let failed = |doing, source| match &lost {
+                Some(lost) => in_doubt(lost.clone()),
+                None => ClientFault::doing(doing)(source),
+            };
+            let found = administration.client(call, id).await;
+            let Some(found) = found.map_err(|source| failed("look up", source))? else {
+                continue;
+            };
+            let marks = Marks::of(&found);
+            if marks.is_made_by(operation) {
+                return Ok(found);
+            }
+            if !marks.belong_to(instance, &self.offering) {
+                return Err(ClientFault::Foreign);
+            }
+            // An earlier try has left it, and nobody knows its secret.
+            let deleted = administration.delete(call, id).await;
+            deleted.map_err(|source| failed("delete", source))?;
+        }
+        Err(ClientFault::Unsteady)
+    }
+
+    pub(super) async fn change(
+        &self,
+        administration: &ClientAdministration,
+        call: &Call,
+        client: &mut InstanceClient,
+        wanted: ClientRegistration,
+    ) -> Result<(), ClientFault> {
+        if Blueprint::is_met_by(&wanted, &client.registration) {
+            return Ok(());
+        }
+        // Whatever the answer, it may have taken effect.
+        if let Origin::Found { before, .. } = &mut client.origin {
+            before.is_changed = true;
+        }
+        let changed = administration.update(call, &wanted).await;
+        client.registration = changed.map_err(ClientFault::doing("change"))?;
+        Ok(())
+    }
+
+    pub(super) fn in_use(&self) -> Option<(&ClientAdministration, &ClientDefinition)> {
+        Some((self.administration.as_ref()?, self.definition.as_deref()?))
+    }
+
+    pub(super) fn blueprint<'a>(&'a self, definition: &'a ClientDefinition) -> Blueprint<'a> {
+        Blueprint {
+            definition,
+            offering: &self.offering,
+        }
+    }
+}
+
+fn in_doubt(source: ServiceError) -> ClientFault {
+    ClientFault::InDoubt {
+        source: Box::new(source),
+    }
+}
+
+/// A client of the grant `implicit` must not have a secret; a public one does without, which is written like this.
+fn secret_of(definition: &ClientDefinition) -> Result<Option<SecretString>, ClientFault> {
+    if definition.has_grant("implicit") {
+        Ok(None)
+    } else if definition.allow_public {
+        Ok(Some(NO_SECRET.into()))
+    } else {
+        Ok(Some(secret::random()?))
+    }
+}

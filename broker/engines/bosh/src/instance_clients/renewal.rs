@@ -1,0 +1,158 @@
+//! Secrets on their way: a client whose secret may never have arrived gets another one, and keeps the old one until the new
+//! one is where it belongs, for the instance may be using it.
+
+use odb_api_types::ids::InstanceId;
+use odb_clients::{
+    FailureKind, ServiceError,
+    director::ContextId,
+    http::{Call, StatusCode},
+    uaa::{ClientAdministration, ClientRegistration, NewClient, SecretChange},
+};
+use odb_redaction::Chain;
+use secrecy::SecretString;
+
+use super::{
+    ClientFault, InstanceClient, InstanceClients, Making, blueprint::client_id, client::Origin,
+    marks::Marks,
+};
+
+impl InstanceClients {
+    /// Gives a client the secret that its adapter has been told, where that is [another one](Making::Renewed).
+    ///
+    /// It comes last of all that may fail: who may change secrets adds one to that which the instance may be using. Who may
+    /// not has to replace the client.
+    pub async fn renew(&self, call: &Call, client: &mut InstanceClient) -> Result<(), ClientFault> {
+        let Origin::Found {
+            renewed_by: Some(operation),
+            ..
+        } = &client.origin
+        else {
+            return Ok(());
+        };
+        let (Some(administration), operation) = (&self.administration, operation.clone()) else {
+            return Ok(());
+        };
+        let wanted = marked(&client.registration, Some(&operation));
+        self.change(administration, call, client, wanted).await?;
+        let Some(secret) = client.secret.clone() else {
+            return Ok(());
+        };
+        match add_secret(administration, call, &client.registration, &secret).await {
+            Ok(()) => {
+                tracing::info!(
+                    "the UAA client of the instance has got another secret: it is not known whether the former one has arrived"
+                );
+                Ok(())
+            }
+            Err(
+                refusal @ ServiceError {
+                    kind: FailureKind::Refused { .. },
+                    ..
+                },
+            ) if !refusal.is_transient() => {
+                tracing::info!(error = %Chain(&refusal), "the UAA client of the instance is made anew: its secret may not be changed");
+                self.replace(administration, call, client, &operation).await
+            }
+            Err(error) => Err(ClientFault::doing("change the secret of")(error)),
+        }
+    }
+
+    /// The operation that gave the client its secret has succeeded: somebody knows it. The one before goes.
+    pub async fn settle(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        operation: &ContextId,
+        making: Making,
+    ) -> Result<(), ClientFault> {
+        let Some(administration) = &self.administration else {
+            return Ok(());
+        };
+        let id = client_id(instance);
+        let found = administration.client(call, &id).await;
+        let found = found.map_err(ClientFault::doing("look up"))?;
+        let Some(client) = found.filter(|found| Marks::of(found).is_made_by(operation)) else {
+            return Ok(());
+        };
+        if making == Making::Renewed {
+            let deleted = administration
+                .change_secret(call, &id, &SecretChange::DeleteOlder)
+                .await;
+            match deleted {
+                Err(error) if !is_final_refusal(&error) => {
+                    return Err(ClientFault::doing("change the secret of")(error));
+                }
+                // The only one is not deleted.
+                Ok(()) | Err(_) => {}
+            }
+        }
+        let settled = administration.update(call, &marked(&client, None)).await;
+        settled.map_err(ClientFault::doing("change"))?;
+        Ok(())
+    }
+
+    async fn replace(
+        &self,
+        administration: &ClientAdministration,
+        call: &Call,
+        client: &mut InstanceClient,
+        operation: &ContextId,
+    ) -> Result<(), ClientFault> {
+        let deleted = administration
+            .delete(call, &client.registration.client_id)
+            .await;
+        deleted.map_err(ClientFault::doing("delete"))?;
+        let new = NewClient {
+            registration: marked(&client.registration, Some(operation)),
+            secret: client.secret.clone(),
+        };
+        client.registration = self
+            .register(administration, call, &client.instance, &new, operation)
+            .await?;
+        Ok(())
+    }
+}
+
+/// Adds a secret. Where there are two already, an operation before has failed, too: the older one goes.
+async fn add_secret(
+    administration: &ClientAdministration,
+    call: &Call,
+    client: &ClientRegistration,
+    secret: &SecretString,
+) -> Result<(), ServiceError> {
+    let change = async |change| {
+        let changed = administration.change_secret(call, &client.client_id, &change);
+        changed.await
+    };
+    let add = || SecretChange::Add(secret.clone());
+    match change(add()).await {
+        Err(error) if is_final_refusal(&error) && error.status() != Some(StatusCode::FORBIDDEN) => {
+        }
+        added => return added,
+    }
+    match change(SecretChange::DeleteOlder).await {
+        Ok(()) => change(add()).await,
+        // There was none to which one could be added.
+        Err(error) if is_final_refusal(&error) => {
+            change(SecretChange::Replace(secret.clone())).await
+        }
+        failed => failed,
+    }
+}
+
+fn is_final_refusal(error: &ServiceError) -> bool {
+    matches!(error.kind, FailureKind::Refused { .. }) && !error.is_transient()
+}
+
+/// The same client, as made by this operation; `None` where its secret is where it belongs. It has no members but ours: a
+/// UAA keeps the others.
+fn marked(client: &ClientRegistration, made_by: Option<&ContextId>) -> ClientRegistration {
+    let marks = Marks {
+        made_by: made_by.map(ToString::to_string),
+        ..Marks::of(client)
+    };
+    ClientRegistration {
+        additional: marks.into_members(),
+        ..client.clone()
+    }
+}

@@ -1,0 +1,184 @@
+//! Service instances as deployments of a BOSH Director: what is true of this kind of foundation and of no other.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `engine` | the engine trait: which function does what |
+//! | `orders` | the request's part of an operation: everything that can fail, then the hand-over to the Director |
+//! | `bindings` | credentials, from the deployed manifest and its addresses |
+//! | `reconciler` | what follows an operation from its hand-over to its end |
+//! | `records` | the operation record, and what is read of instances from it, from the Director's tasks and from tokens |
+//! | `manifest` | checks of a manifest; what would change if it were made anew; what is deployed today |
+//! | `secrets` | what is kept in the Director's CredHub, and what manifests refer to |
+//! | `deployment` | the deployment of an instance: its name, those of its configs, the tasks on it |
+//! | `configs` | the BOSH configs of an instance |
+//! | `health` | how the VMs of an instance are, and what the Director can do |
+//! | `runs` | the journal of rollouts, in BOSH configs |
+//! | [`instance_clients`] | the UAA client that each instance may have of its own |
+//! | [`adapter`] | one supervised child process for each call |
+//! | `fault` | what can go wrong |
+//! | `foundation`, `wait` | which foundation it is; pauses between attempts |
+
+pub mod adapter;
+mod bindings;
+mod configs;
+mod deployment;
+mod engine;
+mod fault;
+mod foundation;
+mod health;
+pub mod instance_clients;
+mod manifest;
+mod orders;
+mod reconciler;
+mod records;
+mod runs;
+mod secrets;
+mod wait;
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use odb_api_types::kind::OperationKind;
+use odb_clients::{credhub::CredHub, director::Director};
+use odb_config::{
+    BoshConfigs, Config, ErrorDetail, Offering, PendingChanges, ServiceSoftware, Timings,
+    UnchangedUpgrades,
+};
+use odb_core::engine::KeptBindings;
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, broadcast},
+};
+use tokio_util::sync::CancellationToken;
+
+use adapter::ServiceAdapter;
+use foundation::Foundation;
+use instance_clients::InstanceClients;
+use reconciler::{drivers::Drivers, sweeps::GivenUp};
+use records::markers::Markers;
+use runs::Runs;
+use secrets::InstanceSecrets;
+
+pub use manifest::{
+    target::Targets,
+    trial::{TrialFault, Tried, try_order},
+};
+pub use secrets::{has_reference, is_reference};
+
+/// Service instances as deployments of a Director.
+#[derive(Clone, Debug)]
+pub struct BoshEngine {
+    neighbours: Arc<Neighbours>,
+    adapter: ServiceAdapter,
+    software: Arc<ServiceSoftware>,
+    offering: Arc<Offering>,
+    pending_changes: PendingChanges,
+    unchanged_upgrades: UnchangedUpgrades,
+    targets: Arc<Targets>,
+    runs: Runs,
+    drivers: Drivers,
+    /// Every operation of an earlier process has its driver.
+    is_resumed: Arc<AtomicBool>,
+}
+
+/// What drivers and requests share.
+#[derive(Debug)]
+struct Neighbours {
+    director: Director,
+    markers: Markers,
+    secrets: InstanceSecrets,
+    bindings: Option<Arc<dyn KeptBindings>>,
+    offering: Arc<Offering>,
+    timings: Timings,
+    configs: BoshConfigs,
+    error_detail: ErrorDetail,
+    /// Bounds the submissions under way; the Director's own queue is the durable one.
+    submissions: Semaphore,
+    given_up: GivenUp,
+    /// Hears of each operation that has come to its end.
+    ends: broadcast::Sender<OperationKind>,
+    clients: InstanceClients,
+}
+
+/// How many ends may wait until somebody listens; older ones are forgotten.
+const ENDS: usize = 1024;
+
+/// Whom it takes to bring instances about, checked at the start.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// Deploys them.
+    pub director: Director,
+    /// Whether BOSH configs may be used, which can be less than what is configured.
+    pub configs: BoshConfigs,
+    /// The Director's, where secure manifests are on.
+    pub credhub: Option<CredHub>,
+    /// Keeps the credentials of their bindings, where secure bindings are on.
+    pub bindings: Option<Arc<dyn KeptBindings>>,
+    /// Administers their UAA clients.
+    pub clients: InstanceClients,
+    /// Knows what to deploy.
+    pub adapter: ServiceAdapter,
+    /// What is deployed today.
+    pub targets: Targets,
+}
+
+impl BoshEngine {
+    /// Ties the parts together. Drivers run on `runtime` until `stopping`.
+    pub fn new(
+        config: &Config,
+        surroundings: Surroundings,
+        runtime: Handle,
+        stopping: CancellationToken,
+    ) -> Self {
+        let Surroundings {
+            director,
+            configs,
+            credhub,
+            bindings,
+            clients,
+            adapter,
+            targets,
+        } = surroundings;
+        let offering = config.offering.clone();
+        let targets = Arc::new(targets);
+        let runs = Runs::new(
+            director.clone(),
+            offering.id.clone(),
+            configs,
+            targets.clone(),
+        );
+        let neighbours = Neighbours {
+            markers: Markers::new(
+                director.clone(),
+                offering.id.clone(),
+                configs,
+                config
+                    .cloud_foundry
+                    .as_ref()
+                    .map(|cf| Foundation::of(cf.url.as_written())),
+            ),
+            director,
+            secrets: InstanceSecrets::new(credhub, offering.id.clone()),
+            bindings,
+            offering: offering.clone(),
+            timings: config.broker.timings,
+            configs,
+            error_detail: config.broker.error_detail,
+            submissions: Semaphore::new(config.broker.timings.submissions),
+            given_up: GivenUp::default(),
+            ends: broadcast::Sender::new(ENDS),
+            clients,
+        };
+        Self {
+            neighbours: Arc::new(neighbours),
+            adapter,
+            software: Arc::new(config.software.clone()),
+            offering,
+            pending_changes: config.broker.pending_changes,
+            unchanged_upgrades: config.broker.unchanged_upgrades,
+            targets,
+            runs,
+            drivers: Drivers::new(runtime, stopping),
+            is_resumed: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What an upgrade would change, found out as an upgrade would and without changing anything anywhere. The Director is read
+//! from and nothing more: its own dry run leaves deployments behind (`spec/contracts/director-api.md`, "Deploying").
+
+use odb_adapter_sdk::protocol::ManifestText;
+use odb_api_types::{code::Code, kind::OperationKind, management::DryRun};
+use odb_clients::director::Deployment;
+use odb_core::engine::Order;
+use odb_redaction::Chain;
+use secrecy::ExposeSecret;
+
+use crate::{
+    BoshEngine,
+    configs::CurrentConfigs,
+    deployment::deployment,
+    fault::Fault,
+    instance_clients::{ClientFault, ClientPreview, Whereabouts},
+    manifest::planned::{Planned, PlannedClient, Verdict},
+    orders::{
+        current::AtRest,
+        preparation::{self, Previous},
+        update,
+    },
+};
+
+/// Tells what an upgrade to the plan would change. An instance that is being worked on is compared as it was deployed last.
+pub(crate) async fn dry_run(engine: &BoshEngine, order: &Order) -> Result<DryRun, Fault> {
+    let current = deployed_now(engine, order).await?;
+    let plan = preparation::plan(engine, &order.plan)?;
+    let previous = update::previous(engine, Some(plan), &current);
+    let role = previous.client;
+    let preview = preview_client(engine, order, &previous).await?;
+    let client = match &preview {
+        Some(preview) => PlannedClient::of_change(preview.change),
+        None => PlannedClient::not_in_hand(role, engine.neighbours.clients.are_defined()),
+    };
+    let told = preview.map(|preview| preview.told);
+    let seen = preparation::adapter_plan(engine, plan);
+    let drawn = preparation::draw_up(engine, order, &seen, Some(previous), told).await?;
+    let planned = Planned {
+        plan: &order.plan,
+        manifest: drawn.manifest.as_str(),
+        configs: &drawn.configs.written,
+        obsolete_configs: &drawn.configs.obsolete,
+        secrets: &drawn.secrets,
+        client,
+    };
+    let foreseen = planned.compared_with(&current)?;
+    Ok(DryRun {
+        service_instance_id: order.instance.clone(),
+        plan_id: order.plan.clone(),
+        needs_deploy: foreseen.verdict == Verdict::ToBeDeployed,
+        changes: foreseen.changes,
+        risks: foreseen.risks,
+    })
+}
+
+async fn deployed_now(engine: &BoshEngine, order: &Order) -> Result<AtRest, Fault> {
+    let call = &order.call();
+    let director = &engine.neighbours.director;
+    let name = deployment(&order.instance);
+    let (deployed, stored, configs) = tokio::join!(
+        director.deployment(call, &name),
+        engine.neighbours.markers.read(call, &order.instance),
+        CurrentConfigs::read(director, call, &name, engine.neighbours.configs)
+    );
+    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
+    let manifest = match deployed {
+        Deployment::Deployed(manifest) => ManifestText::from(manifest.expose_secret()),
+        Deployment::ForeignTeam => return Err(Fault::Foreign),
+        Deployment::Absent | Deployment::NeverDeployed => return Err(Fault::NotFound),
+    };
+    Ok(AtRest {
+        manifest,
+        stored: stored?.map(Box::new),
+        configs: configs.map_err(Fault::director("read the instance's configs"))?,
+    })
+}
+
+/// The client as an upgrade would have it, without touching it.
+async fn preview_client(
+    engine: &BoshEngine,
+    order: &Order,
+    previous: &Previous,
+) -> Result<Option<ClientPreview>, Fault> {
+    let (call, clients) = (
+        preparation::call_of_preparation(engine, order),
+        &engine.neighbours.clients,
+    );
+    let place = Whereabouts::of(&order.parameters);
+    let preview = clients
+        .preview(&call, &order.instance, &place, previous.succeeded.as_ref())
+        .await;
+    match preview {
+        Err(fault @ ClientFault::SpaceUnknown) => {
+            tracing::warn!(code = %Code::InstanceClient, operation = %OperationKind::Upgrade, error = %Chain(&fault), "an upgrade would not make a UAA client");
+            Ok(None)
+        }
+        preview => Ok(preview?),
+    }
+}

@@ -1,0 +1,307 @@
+//! What an upgrade would make of an instance, compared with what the instance is. Upgrades that are spared and dry runs ask
+//! the same question here, so that what is told comes true.
+
+use std::collections::BTreeMap;
+
+use odb_api_types::{
+    ids::PlanId,
+    management::{ChangeKind, ChangeSort, Changes, PlannedChange, Risks},
+};
+
+use crate::{
+    configs::CurrentConfigs,
+    manifest::difference::{
+        Manifests, OtherEffects, UnreadableManifest, changes_of_config, grouped, risks,
+    },
+    orders::current::AtRest,
+    records::{
+        marker::{ClientRole, Outcome},
+        markers::StoredMarker,
+    },
+    secrets::NewSecret,
+};
+
+/// The types of BOSH configs by what depends on them.
+const MAKES_VMS: [&str; 2] = ["cloud", "cpi"];
+const ADDS_JOBS: &str = "runtime";
+
+/// What an upgrade hands over.
+pub(crate) struct Planned<'a> {
+    pub(crate) plan: &'a PlanId,
+    pub(crate) manifest: &'a str,
+    /// The configs that are written, by type.
+    pub(crate) configs: &'a BTreeMap<String, String>,
+    /// The types of those that go.
+    pub(crate) obsolete_configs: &'a [String],
+    /// Those that are not there yet.
+    pub(crate) secrets: &'a [NewSecret],
+    pub(crate) client: PlannedClient,
+}
+
+/// What an upgrade makes of the instance's UAA client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlannedClient {
+    /// It is what it shall be, or there is none.
+    Stays,
+    /// It is made, or changed.
+    Changes(ChangeSort),
+    /// Clients are not defined any more; if there is one, it goes.
+    MayGo,
+}
+
+/// What an upgrade would do.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Foreseen {
+    pub(crate) changes: Changes,
+    pub(crate) risks: Risks,
+    pub(crate) verdict: Verdict,
+}
+
+/// Whether an instance is what an upgrade would make of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is: nothing would change, and what was done last is known to have succeeded, on this plan.
+    InPlace,
+    /// Something would change, or nobody knows what there is.
+    ToBeDeployed,
+}
+
+impl PlannedClient {
+    /// What an upgrade does to a client that it has in hand.
+    pub(crate) fn of_change(change: Option<ChangeSort>) -> Self {
+        change.map_or(Self::Stays, Self::Changes)
+    }
+
+    /// What becomes of a client that an upgrade does not have in hand.
+    pub(crate) fn not_in_hand(role: ClientRole, are_defined: bool) -> Self {
+        if are_defined || role.is_none() {
+            Self::Stays
+        } else {
+            Self::MayGo
+        }
+    }
+}
+
+impl Planned<'_> {
+    /// Compares with the instance as it is.
+    pub(crate) fn compared_with(&self, current: &AtRest) -> Result<Foreseen, UnreadableManifest> {
+        let manifests = Manifests::read(current.manifest.as_str(), self.manifest)?;
+        let mut changes = grouped(&manifests);
+        let mut effects = self.compare_configs(current.configs.as_ref(), &mut changes);
+        // Jobs read the new value under the same name.
+        effects.jobs |= !self.secrets.is_empty();
+        for secret in self.secrets {
+            changes.add(ChangeKind::Secrets, change_of_secret(secret));
+        }
+        if let PlannedClient::Changes(change) = self.client {
+            let change = PlannedChange::untold("uaa_client".to_owned(), change);
+            changes.add(ChangeKind::Client, change);
+        }
+        let is_in_place = changes.is_empty()
+            && self.client != PlannedClient::MayGo
+            && self.is_known_to_have_succeeded(current.stored.as_deref());
+        Ok(Foreseen {
+            changes,
+            risks: risks(&manifests, effects),
+            verdict: if is_in_place {
+                Verdict::InPlace
+            } else {
+                Verdict::ToBeDeployed
+            },
+        })
+    }
+
+    fn is_known_to_have_succeeded(&self, stored: Option<&StoredMarker>) -> bool {
+        stored.is_some_and(|StoredMarker { marker, .. }| {
+            marker.plan == *self.plan && marker.outcome.as_ref().is_some_and(Outcome::is_success)
+        })
+    }
+
+    fn compare_configs(
+        &self,
+        before: Option<&CurrentConfigs>,
+        changes: &mut Changes,
+    ) -> OtherEffects {
+        let before = before.map(CurrentConfigs::contents).unwrap_or_default();
+        let mut effects = OtherEffects::default();
+        let mut compare = |kind: &str, after: Option<&str>| {
+            let found = changes_of_config(kind, before.get(kind).map(String::as_str), after);
+            effects.vms |= !found.is_empty() && MAKES_VMS.contains(&kind);
+            effects.jobs |= !found.is_empty() && kind == ADDS_JOBS;
+            for change in found {
+                changes.add(ChangeKind::Configs, change);
+            }
+        };
+        for (kind, content) in self.configs {
+            compare(kind, Some(content));
+        }
+        for kind in self.obsolete_configs {
+            compare(kind, None);
+        }
+        effects
+    }
+}
+
+fn change_of_secret(secret: &NewSecret) -> PlannedChange {
+    let change = if secret.is_first() {
+        ChangeSort::Added
+    } else {
+        ChangeSort::Changed
+    };
+    PlannedChange::untold(format!("secrets[{}]", secret.path()), change)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use odb_adapter_sdk::protocol::ManifestText;
+    use odb_clients::director::{ConfigId, ContextId};
+    use serde_json::{Map, Value};
+
+    use super::*;
+    use crate::records::marker::Marker;
+    use crate::records::marker::NewMarker;
+    use odb_api_types::ids::RequestId;
+    use odb_api_types::kind::OperationKind;
+    use odb_core::engine::RequestDigest;
+    use odb_core::engine::RequestIdentity;
+
+    const MANIFEST: &str = "
+name: d
+instance_groups: [{name: g, instances: 1, update: {max_in_flight: 1}}]
+update: {canaries: 1, max_in_flight: 1}
+";
+
+    fn succeeded() -> Outcome {
+        Outcome::Succeeded {
+            description: String::new(),
+        }
+    }
+
+    fn marker(plan: &str, outcome: Option<Outcome>) -> Marker {
+        let marker = Marker::new(NewMarker {
+            offering: "redis".to_owned().into(),
+            plan: plan.to_owned().into(),
+            operation: OperationKind::Create,
+            context: ContextId::random(),
+            request: RequestId::random(),
+            target: None,
+            errands: Vec::new(),
+            digest: RequestDigest::new(RequestIdentity(&Value::Null)),
+            dashboard_url: None,
+            labels: Map::new(),
+        });
+        match outcome {
+            Some(outcome) => marker.ended(outcome, Timestamp::now()),
+            None => marker,
+        }
+    }
+
+    fn instance(marker: Option<Marker>) -> AtRest {
+        let id = ConfigId::try_from("1".to_owned()).unwrap();
+        AtRest {
+            manifest: ManifestText::from(MANIFEST),
+            stored: marker.map(|marker| Box::new(StoredMarker { id, marker })),
+            configs: Some(CurrentConfigs::default()),
+        }
+    }
+
+    fn known() -> AtRest {
+        instance(Some(marker("small", Some(succeeded()))))
+    }
+
+    fn verdict(
+        current: &AtRest,
+        manifest: &str,
+        configs: &[(&str, &str)],
+        client: PlannedClient,
+    ) -> (Verdict, bool) {
+        let configs = configs
+            .iter()
+            .map(|(kind, content)| ((*kind).to_owned(), (*content).to_owned()))
+            .collect();
+        let planned = Planned {
+            plan: &"small".to_owned().into(),
+            manifest,
+            configs: &configs,
+            obsolete_configs: &[],
+            secrets: &[],
+            client,
+        };
+        let foreseen = planned.compared_with(current).unwrap();
+        (foreseen.verdict, foreseen.changes.is_empty())
+    }
+
+    #[test]
+    fn an_instance_is_in_place_when_nothing_changes_and_its_last_operation_has_succeeded() {
+        let same = MANIFEST.replace("name: d", "name:   d");
+        let stays = PlannedClient::Stays;
+        assert_eq!(
+            verdict(&known(), &same, &[], stays),
+            (Verdict::InPlace, true)
+        );
+    }
+
+    #[test]
+    fn how_changes_are_rolled_out_counts_for_it_is_what_recreations_go_by() {
+        for (from, to) in [
+            (
+                "canaries: 1, max_in_flight: 1",
+                "canaries: 1, max_in_flight: 2",
+            ),
+            ("canaries: 1,", "canaries: 2,"),
+            (
+                "update: {max_in_flight: 1}}]",
+                "update: {max_in_flight: 2}}]",
+            ),
+        ] {
+            let manifest = MANIFEST.replace(from, to);
+            let found = verdict(&known(), &manifest, &[], PlannedClient::Stays);
+            assert_eq!(found, (Verdict::ToBeDeployed, false), "{to}");
+        }
+    }
+
+    #[test]
+    fn what_would_change_beside_the_manifest_counts() {
+        let stays = PlannedClient::Stays;
+        let changes = PlannedClient::Changes(ChangeSort::Added);
+        let with_config = verdict(&known(), MANIFEST, &[("cloud", "azs: []")], stays);
+        assert_eq!(with_config, (Verdict::ToBeDeployed, false));
+        let with_client = verdict(&known(), MANIFEST, &[], changes);
+        assert_eq!(with_client, (Verdict::ToBeDeployed, false));
+    }
+
+    #[test]
+    fn an_instance_of_which_too_little_is_known_is_to_be_deployed_though_nothing_changes() {
+        let failed = Outcome::Failed {
+            description: String::new(),
+            condition: None,
+        };
+        for current in [
+            instance(None),
+            instance(Some(marker("small", None))),
+            instance(Some(marker("small", Some(failed)))),
+            instance(Some(marker("large", Some(succeeded())))),
+        ] {
+            let found = verdict(&current, MANIFEST, &[], PlannedClient::Stays);
+            assert_eq!(found, (Verdict::ToBeDeployed, true));
+        }
+    }
+
+    #[test]
+    fn a_client_that_may_be_left_of_a_definition_is_to_go() {
+        for (role, are_defined) in [
+            (ClientRole::None, false),
+            (ClientRole::None, true),
+            (ClientRole::Kept, true),
+        ] {
+            let client = PlannedClient::not_in_hand(role, are_defined);
+            assert_eq!(client, PlannedClient::Stays, "{role:?}");
+        }
+        let client = PlannedClient::not_in_hand(ClientRole::Kept, false);
+        assert_eq!(
+            verdict(&known(), MANIFEST, &[], client),
+            (Verdict::ToBeDeployed, true)
+        );
+    }
+}

@@ -1,0 +1,358 @@
+//! A trial order: whether the manifest that the adapter generates for a plan could be deployed. No upstream is called.
+
+use std::{collections::BTreeSet, error::Error as _};
+
+use odb_adapter_sdk::{
+    protocol::{
+        GenerateManifest, GeneratedManifest, RequestParameters, ServiceDeployment, UaaClient,
+    },
+    secrets::Reference,
+    yaml,
+};
+use odb_api_types::{code::Code, ids::InstanceId};
+use odb_config::{BoshConfigs, Config, Plan, WatchTime};
+use odb_core::finding::Finding;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
+    deployment::deployment,
+    instance_clients::{ClientFault, Whereabouts, client_of_an_order},
+    manifest::checks::{self, ManifestFault},
+    secrets::{InstanceSecrets, SecretFault},
+};
+
+/// The instance that is ordered.
+const INSTANCE: &str = "0db0c4ec-0000-4000-8000-000000000002";
+const ORGANIZATION: &str = "0db0c4ec-0000-4000-8000-00000000000a";
+const SPACE: &str = "0db0c4ec-0000-4000-8000-00000000000b";
+
+/// What the `update` block of a manifest must have.
+const NEEDED: [&str; 4] = [
+    "canaries",
+    "max_in_flight",
+    "canary_watch_time",
+    "update_watch_time",
+];
+const WATCH_TIMES: [&str; 2] = ["canary_watch_time", "update_watch_time"];
+
+/// Why an order of a plan would fail.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialFault {
+    /// The adapter gives no manifest.
+    #[error("the adapter generates no manifest")]
+    Adapter(#[from] AdapterFault),
+    /// The broker would refuse the manifest.
+    #[error("the adapter's manifest cannot be deployed")]
+    Manifest(#[from] ManifestFault),
+    /// The broker could not store the secrets that come with it.
+    #[error("the adapter's secrets cannot be stored")]
+    Secret(#[from] SecretFault),
+    /// There is nothing to write the configs to that come with it.
+    #[error("the adapter returns BOSH configs")]
+    ConfigsDisabled,
+    /// The instance could have no UAA client.
+    #[error("the UAA client of an instance cannot be made")]
+    Client(#[from] ClientFault),
+    /// The Director would refuse the manifest.
+    #[error("the adapter's manifest refers to `{references}`, which nothing resolves")]
+    Unresolved {
+        /// The references, in one text.
+        references: String,
+    },
+    /// The Director would refuse the manifest.
+    #[error("the adapter's manifest has no `update.{key}`")]
+    NoUpdate {
+        /// What is missing.
+        key: &'static str,
+    },
+    /// The Director would refuse the manifest.
+    #[error("the adapter's manifest has `{value}` for `update.{key}`")]
+    WatchTime {
+        /// Which one.
+        key: &'static str,
+        /// What it is.
+        value: String,
+    },
+}
+
+impl TrialFault {
+    /// What `check` reports.
+    pub fn finding(&self) -> Finding {
+        let finding = Finding::tried(self.code(), None, "", self.to_string(), self.remedy());
+        match self.source() {
+            Some(cause) => finding.because(cause),
+            None => finding,
+        }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Adapter(_) => {
+                "correct the plan or the adapter, or leave the trial out (`--adapter off`) where every order needs parameters"
+            }
+            Self::Manifest(_) => "correct the plan, or the adapter",
+            Self::Secret(_) => "correct the adapter",
+            Self::ConfigsDisabled => "unset `broker.disable_bosh_configs`",
+            Self::Client(_) => "correct `cf.uaa.client_definition`",
+            Self::Unresolved { .. } => {
+                "give the value in the place of the reference, an absolute name, or have the adapter declare the variable"
+            }
+            Self::NoUpdate { .. } => "give it by `update` of the plan",
+            Self::WatchTime { .. } => {
+                "have it be milliseconds, from and to, such as `30000-240000`"
+            }
+        }
+    }
+
+    /// The code under which an order would fail.
+    fn code(&self) -> Code {
+        match self {
+            Self::Adapter(fault) => match fault {
+                AdapterFault::Start { .. } | AdapterFault::ArgumentsTooLong { .. } => {
+                    Code::AdapterStart
+                }
+                AdapterFault::Hung { .. } | AdapterFault::NoPlace { .. } => Code::AdapterHung,
+                AdapterFault::TooMuchOutput { .. } => Code::AdapterOutput,
+                AdapterFault::Read { .. } | AdapterFault::Answer { .. } => Code::AdapterAnswer,
+                AdapterFault::Failed { .. } => Code::AdapterFailed,
+            },
+            Self::Manifest(_)
+            | Self::Secret(_)
+            | Self::ConfigsDisabled
+            | Self::Unresolved { .. }
+            | Self::NoUpdate { .. }
+            | Self::WatchTime { .. } => Code::Manifest,
+            Self::Client(_) => Code::InstanceClient,
+        }
+    }
+}
+
+/// What a trial order has come to.
+#[derive(Debug, Default)]
+pub struct Tried {
+    /// Why orders would fail.
+    pub faults: Vec<TrialFault>,
+    /// Instance groups of the plan that the manifest does not have.
+    pub ignored_groups: Vec<String>,
+}
+
+impl From<TrialFault> for Tried {
+    fn from(fault: TrialFault) -> Self {
+        Self {
+            faults: vec![fault],
+            ..Self::default()
+        }
+    }
+}
+
+/// Orders an instance of a plan without parameters, as far as the manifest.
+pub async fn try_order(config: &Config, adapter: &ServiceAdapter, plan: &Plan) -> Tried {
+    let instance = InstanceId::try_from(INSTANCE.to_owned()).expect("a UUID travels");
+    let answer = match generate(config, adapter, plan, &instance).await {
+        Ok(answer) => answer,
+        Err(fault) => return fault.into(),
+    };
+    if let Err(fault) = checks::check(answer.manifest.as_str(), &deployment(&instance)) {
+        return TrialFault::from(fault).into();
+    }
+    let document: Value = yaml::from_str(answer.manifest.as_str()).unwrap_or_default();
+    let mut faults = Vec::new();
+    let returns_configs = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
+    if returns_configs && config.broker.bosh_configs == BoshConfigs::Disabled {
+        faults.push(TrialFault::ConfigsDisabled);
+    }
+    // Placeholders stay where no secrets are stored. Only jobs that have a property for them miss their values.
+    if config.bosh_credhub.is_some() {
+        faults.extend(check_secrets(config, &instance, &answer).err());
+    }
+    faults.extend(check_references(&document).err());
+    faults.extend(check_update(&document["update"]));
+    Tried {
+        faults,
+        ignored_groups: ignored_groups(plan, &document),
+    }
+}
+
+async fn generate(
+    config: &Config,
+    adapter: &ServiceAdapter,
+    plan: &Plan,
+    instance: &InstanceId,
+) -> Result<GeneratedManifest, TrialFault> {
+    let request = request(config, plan);
+    let mut question = GenerateManifest::new(
+        ServiceDeployment::new(
+            deployment(instance).as_str(),
+            config.software.releases.clone(),
+            config.software.stemcells.clone(),
+        ),
+        plan_for_adapter(&config.offering, plan),
+        request.clone(),
+    );
+    question.uaa_client = client(config, instance, &request)?;
+    let deadline = Instant::now() + config.broker.timings.adapter_call;
+    Ok(adapter.generate_manifest(&question, deadline).await?)
+}
+
+/// The body of an order as Cloud Foundry sends it.
+fn request(config: &Config, plan: &Plan) -> RequestParameters {
+    let body = json!({
+        "service_id": config.offering.id,
+        "plan_id": plan.id,
+        "organization_guid": ORGANIZATION,
+        "space_guid": SPACE,
+        "context": {
+            "platform": "cloudfoundry",
+            "organization_guid": ORGANIZATION,
+            "organization_name": "trial",
+            "space_guid": SPACE,
+            "space_name": "trial",
+            "instance_name": "trial",
+        },
+        "parameters": {},
+    });
+    match body {
+        Value::Object(fields) => RequestParameters::from_fields(fields),
+        _ => RequestParameters::default(),
+    }
+}
+
+fn client(
+    config: &Config,
+    instance: &InstanceId,
+    request: &RequestParameters,
+) -> Result<Option<UaaClient>, ClientFault> {
+    let cf = config.cloud_foundry.as_ref();
+    cf.and_then(|cf| cf.client_definition.as_ref())
+        .map(|definition| {
+            let place = Whereabouts::of(request);
+            client_of_an_order(definition, &config.offering.id, instance, &place)
+        })
+        .transpose()
+}
+
+fn check_secrets(
+    config: &Config,
+    instance: &InstanceId,
+    answer: &GeneratedManifest,
+) -> Result<(), TrialFault> {
+    let secrets = InstanceSecrets::new(None, config.offering.id.clone());
+    secrets.wanted(instance, answer.manifest.as_str(), answer.secrets.as_ref())?;
+    Ok(())
+}
+
+/// A new deployment has no other variables than those that its manifest declares.
+fn check_references(document: &Value) -> Result<(), TrialFault> {
+    let declared: BTreeSet<&str> = list(document, "variables")
+        .filter_map(|variable| variable["name"].as_str())
+        .collect();
+    let mut unresolved = BTreeSet::new();
+    for text in texts(document) {
+        for reference in Reference::all_in(text) {
+            let is_resolved = reference.placeholder().is_some()
+                || reference.is_absolute()
+                || [reference.root(), reference.name()]
+                    .iter()
+                    .any(|name| declared.contains(name));
+            if !is_resolved {
+                unresolved.insert(reference.text());
+            }
+        }
+    }
+    if unresolved.is_empty() {
+        return Ok(());
+    }
+    let references: Vec<_> = unresolved.into_iter().collect();
+    Err(TrialFault::Unresolved {
+        references: references.join("`, `"),
+    })
+}
+
+fn check_update(update: &Value) -> Vec<TrialFault> {
+    let is_missing = |key: &&str| update[*key].is_null() || update[*key] == "";
+    let mut faults: Vec<_> = NEEDED
+        .into_iter()
+        .filter(|key| is_missing(key))
+        .map(|key| TrialFault::NoUpdate { key })
+        .collect();
+    for key in WATCH_TIMES.into_iter().filter(|key| !is_missing(key)) {
+        let value = match &update[key] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if WatchTime::read(&value) != WatchTime::Right {
+            faults.push(TrialFault::WatchTime { key, value });
+        }
+    }
+    faults
+}
+
+/// An adapter may leave out what it does not know.
+fn ignored_groups(plan: &Plan, document: &Value) -> Vec<String> {
+    let is_there =
+        |name: &str| list(document, "instance_groups").any(|group| group["name"] == name);
+    plan.instance_groups
+        .iter()
+        .filter(|group| group.instances > 0 && !is_there(&group.name))
+        .map(|group| group.name.clone())
+        .collect()
+}
+
+fn list<'d>(document: &'d Value, key: &str) -> impl Iterator<Item = &'d Value> {
+    document[key].as_array().into_iter().flatten()
+}
+
+/// All texts of a document but the names of keys, which the Director does not resolve.
+fn texts(document: &Value) -> Vec<&str> {
+    match document {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(text: &str) -> Value {
+        yaml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_reference_that_nothing_resolves_is_named() {
+        let resolved = "variables: [{name: admin, type: user}, {name: /shared/ca, type: certificate}]\n\
+            a: ((admin.password))\nb: 'x-((admin))-((/else/where.ca))'\nc: ((odb_secret:token))\nd: {((key)): 1} # ((comment))\n";
+        assert!(check_references(&document(resolved)).is_ok());
+        let fault = check_references(&document("a: ((x))\nb: [{c: 'u((y.z))'}]\nvariables: ~\n"));
+        let told = fault.unwrap_err().finding().to_string();
+        assert!(
+            told.contains("refers to `((x))`, `((y.z))`, which nothing resolves; "),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn an_update_block_is_whole_and_its_watch_times_can_be_read() {
+        let told = |update: &str| -> Vec<String> {
+            let faults = check_update(&document(update));
+            faults.iter().map(ToString::to_string).collect()
+        };
+        let whole =
+            "{canaries: 0, max_in_flight: 1, canary_watch_time: 1000, update_watch_time: 1-2}";
+        assert_eq!(told(whole), [""; 0]);
+        let lacking = told("{canaries: 0, canary_watch_time: 60s, update_watch_time: ''}");
+        assert_eq!(lacking.len(), 3, "{lacking:?}");
+        for (fault, words) in lacking.iter().zip([
+            "no `update.max_in_flight`",
+            "no `update.update_watch_time`",
+            "has `60s` for `update.canary_watch_time`",
+        ]) {
+            assert!(fault.contains(words), "{lacking:?}");
+        }
+        assert_eq!(told("~").len(), 4);
+    }
+}

@@ -1,0 +1,240 @@
+//! The end of an operation that an operator has had enough of. Its driver ends what runs and begins nothing more; the marker
+//! says so before, so that another process does not go on with it either.
+
+use std::time::Duration;
+
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, RequestId},
+    management::{StageName, StageState, StageStatus},
+};
+use odb_clients::{FailureKind, director::TaskId, http::Call};
+use odb_core::engine::{Cancelled, EngineError, EngineErrorKind};
+use odb_redaction::Chain;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    BoshEngine,
+    deployment::deployment,
+    fault::Fault,
+    reconciler::{
+        drivers::Known,
+        operation::{Operation, Plea},
+    },
+    records::{
+        in_flight,
+        markers::{StoredMarker, WriteMarkerError},
+        unfinished,
+    },
+};
+
+/// How often it is tried when the operation takes a turn in between.
+const ATTEMPTS: u32 = 3;
+
+/// How long the Director's answer is waited for.
+const ANSWER_AWAITED: Duration = Duration::from_secs(3);
+
+/// Why an operation is not cancelled.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CancelFault {
+    /// There is nothing to cancel.
+    #[error("no operation on the service instance is in progress")]
+    NothingInProgress,
+    /// The deployment is gone: there is nothing to go back to.
+    #[error("the deployment is gone already, and what it leaves behind is being removed")]
+    TooLate,
+    /// Somebody else is at it, or an operation that nobody remembers.
+    #[error(
+        "the Director's task {task} holds the deployment, and no operation that this broker remembers has begun it"
+    )]
+    Unremembered {
+        /// The task.
+        task: TaskId,
+    },
+    /// It changes its state each time that it is to be cancelled.
+    #[error("the operation was changed by somebody else each time that it was to be cancelled")]
+    Unsteady,
+    /// Something went wrong.
+    #[error(transparent)]
+    Instance(#[from] Fault),
+}
+
+impl From<CancelFault> for EngineError {
+    fn from(fault: CancelFault) -> Self {
+        let kind = match fault {
+            CancelFault::Instance(fault) => return fault.into(),
+            CancelFault::NothingInProgress => EngineErrorKind::NothingInProgress,
+            CancelFault::TooLate => EngineErrorKind::NotCancellable(
+                "The operation cannot be cancelled any more: the deployment is gone already, and what it leaves behind is being \
+                 removed."
+                    .to_owned(),
+            ),
+            CancelFault::Unremembered { task } => EngineErrorKind::NotCancellable(format!(
+                "Task {task} of the Director holds the service instance, and no operation that the broker remembers has begun \
+                 it. Where it is not somebody else's work, cancel it at the Director: bosh cancel-task {task}."
+            )),
+            CancelFault::Unsteady => EngineErrorKind::NotCancellable(
+                "The operation was changed by somebody else each time that it was to be cancelled. Try again in a moment."
+                    .to_owned(),
+            ),
+        };
+        Self::new(kind, fault)
+    }
+}
+
+/// Cancels the operation in progress: from now on nothing more of it is begun. Its driver ends what runs and records that
+/// it has failed; where nothing was left to do by then, it has succeeded. Safe to repeat.
+///
+/// Nothing else may be begun on the instance meanwhile.
+pub(crate) async fn cancel(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    request: &RequestId,
+) -> Result<Cancelled, CancelFault> {
+    begin_to_cancel(engine, call, instance, request).await?;
+    Ok(answer_of_the_director(engine, call, instance).await)
+}
+
+/// Waits a moment for what the Director answers to the driver, where there is a task to be cancelled.
+async fn answer_of_the_director(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+) -> Cancelled {
+    let Some(mut snapshots) = engine.drivers.watch(instance) else {
+        return Cancelled::AsSoonAsPossible;
+    };
+    if snapshots.borrow().first_task.is_none() {
+        return Cancelled::AsSoonAsPossible;
+    }
+    let answered =
+        snapshots.wait_for(|snapshot| snapshot.plea.is_some() || !snapshot.is_in_progress());
+    let patience = call.deadline.instant().min(Instant::now() + ANSWER_AWAITED);
+    match timeout_at(patience, answered).await {
+        Ok(Ok(snapshot)) if snapshot.plea == Some(Plea::Refused) => Cancelled::AfterThisStep,
+        Ok(_) | Err(_) => Cancelled::AsSoonAsPossible,
+    }
+}
+
+async fn begin_to_cancel(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    request: &RequestId,
+) -> Result<(), CancelFault> {
+    for _ in 0..ATTEMPTS {
+        let stored = engine.neighbours.markers.read(call, instance).await;
+        let stored = stored.map_err(Fault::from)?;
+        let known = engine.drivers.known(instance);
+        if let (Some(stored), Some(known)) = (&stored, &known)
+            && known.is_of(&stored.marker)
+            && (stored.marker.outcome.is_some() || !known.is_in_progress())
+        {
+            // What one of both says the other is about to.
+            return Err(nothing_to_cancel(engine, call, instance).await);
+        }
+        let known = known.filter(Known::is_in_progress);
+        let open = stored.filter(|stored| {
+            stored.marker.outcome.is_none()
+                && !in_flight::never_began(engine, instance, &stored.marker)
+        });
+        if known
+            .as_ref()
+            .is_some_and(|known| is_cleaning_up(&known.snapshot.stages))
+        {
+            return Err(CancelFault::TooLate);
+        }
+        match (open, known) {
+            (Some(stored), known) => {
+                match cancel_marked(engine, call, instance, request, stored, known).await {
+                    // It has ended, or something else of it was written down.
+                    Err(Fault::Marker(WriteMarkerError::Overtaken)) => {}
+                    cancelled => return Ok(cancelled?),
+                }
+            }
+            (None, Some(known)) => {
+                cancel_unmarked(engine, &known, request);
+                return Ok(());
+            }
+            (None, None) => return Err(nothing_to_cancel(engine, call, instance).await),
+        }
+    }
+    Err(CancelFault::Unsteady)
+}
+
+async fn cancel_marked(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    request: &RequestId,
+    stored: StoredMarker,
+    known: Option<Known>,
+) -> Result<(), Fault> {
+    if stored.marker.cancelled_by.is_some() {
+        in_flight::take_over(engine, instance, stored);
+        return Ok(());
+    }
+    let mut record = stored.marker;
+    record.cancelled_by = Some(request.clone());
+    let markers = &engine.neighbours.markers;
+    let written = markers
+        .write(call, instance, record.clone(), Some(&stored.id))
+        .await;
+    let stored = match written {
+        Ok(written) => written.map(|written| written.id),
+        Err(WriteMarkerError::Director(error))
+            if matches!(error.kind, FailureKind::NotAllowed { .. }) =>
+        {
+            tracing::warn!(
+                code = %Code::Director,
+                error = %Chain(&error),
+                "the marker may not be written; should the broker be stopped now, the operation is carried on"
+            );
+            Some(stored.id)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let known = known.filter(|known| known.is_of(&record));
+    let operation = Operation {
+        first_task: known.as_ref().and_then(Known::first_task),
+        ..Operation::new(instance, record, stored)
+    };
+    let started = known.and_then(|known| known.started);
+    engine
+        .drivers
+        .redirect(&engine.neighbours, operation, started);
+    tracing::info!("the operation is being cancelled");
+    Ok(())
+}
+
+/// Nothing tells a later process.
+fn cancel_unmarked(engine: &BoshEngine, known: &Known, request: &RequestId) {
+    let mut operation = Operation::clone(&known.operation);
+    if operation.record.cancelled_by.is_some() {
+        return;
+    }
+    operation.first_task = known.first_task();
+    operation.record.cancelled_by = Some(request.clone());
+    engine
+        .drivers
+        .redirect(&engine.neighbours, operation, known.started.clone());
+    tracing::info!("the operation is being cancelled");
+}
+
+async fn nothing_to_cancel(engine: &BoshEngine, call: &Call, instance: &InstanceId) -> CancelFault {
+    let name = deployment(instance);
+    match unfinished::of(&engine.neighbours.director, call, &name).await {
+        Ok(tasks) => match tasks.first() {
+            Some(task) => CancelFault::Unremembered { task: task.id },
+            None => CancelFault::NothingInProgress,
+        },
+        Err(error) => Fault::director("look for tasks in progress")(error).into(),
+    }
+}
+
+fn is_cleaning_up(stages: &[StageStatus]) -> bool {
+    stages
+        .iter()
+        .any(|report| report.name == StageName::CleanUp && report.state == StageState::Running)
+}

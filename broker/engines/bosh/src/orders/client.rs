@@ -1,0 +1,104 @@
+//! The instance's UAA client, around what may fail before the hand-over: made or looked up first, and again what it was when
+//! nothing is handed over.
+
+use odb_api_types::{code::Code, kind::OperationKind};
+use odb_clients::{
+    director::ContextId,
+    http::{Call, Deadline},
+};
+use odb_core::engine::Order;
+use odb_redaction::Chain;
+
+use crate::{
+    BoshEngine,
+    fault::Fault,
+    instance_clients::{ClientFault, InstanceClient, Whereabouts},
+    orders::preparation::{self, Previous},
+    reconciler::sweeps::{Look, sweep},
+};
+
+/// The client of the instance: new for a new one, else as it is. `None` where instances have none.
+pub(crate) async fn client(
+    engine: &BoshEngine,
+    order: &Order,
+    kind: OperationKind,
+    previous: Option<&Previous>,
+    operation: &ContextId,
+) -> Result<Option<InstanceClient>, Fault> {
+    let (call, instance) = (
+        preparation::call_of_preparation(engine, order),
+        &order.instance,
+    );
+    let clients = &engine.neighbours.clients;
+    let place = Whereabouts::of(&order.parameters);
+    let client = match previous {
+        None => clients.make(&call, instance, &place, operation).await,
+        Some(previous) => {
+            let succeeded = previous.succeeded.as_ref();
+            clients
+                .find_or_make(&call, instance, &place, operation, succeeded)
+                .await
+        }
+    };
+    if client.as_ref().is_err_and(ClientFault::may_have_made) {
+        sweep_client(engine, order, operation);
+    }
+    match client {
+        // The platform's operator, who upgrades by API, cannot tell the space; users can.
+        Err(fault @ ClientFault::SpaceUnknown) if kind == OperationKind::Upgrade => {
+            tracing::warn!(code = %Code::InstanceClient, error = %Chain(&fault), "the instance is upgraded without a UAA client; its next update makes one");
+            Ok(None)
+        }
+        client => Ok(client?),
+    }
+}
+
+/// Nothing is handed over: the client is again what it was.
+pub(crate) async fn undo_client(
+    engine: &BoshEngine,
+    order: &Order,
+    client: Option<&InstanceClient>,
+) {
+    let Some(client) = client else { return };
+    let call = Call::until(Deadline::after(engine.neighbours.timings.taking_back))
+        .with_request_id(order.request.as_str());
+    let Err(fault) = engine.neighbours.clients.undo(&call, client).await else {
+        return;
+    };
+    tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "what was done to the UAA client of the instance could not be undone yet");
+    if let Some(operation) = client.made_by() {
+        sweep_client(engine, order, operation);
+    }
+}
+
+/// Removes a client that was made for nothing, or that may arrive when its request has long been answered. One that a
+/// later request has made stays; while one is in progress nothing is removed behind its back.
+fn sweep_client(engine: &BoshEngine, order: &Order, operation: &ContextId) {
+    let (neighbours, instance) = (engine.neighbours.clone(), order.instance.clone());
+    let (operation, request) = (operation.clone(), order.request.clone());
+    let drivers = engine.drivers.clone();
+    engine.drivers.spawn(async move {
+        let timings = neighbours.timings;
+        let (neighbours, drivers) = (&neighbours, &drivers);
+        let (instance, operation, request) = (&instance, &operation, &request);
+        let look = || async move {
+            if drivers.in_progress(instance).is_some() {
+                return Look::Unclear;
+            }
+            let call = Call::within(timings.driver_call).with_request_id(request.as_str());
+            match neighbours.clients.unmake(&call, instance, operation).await {
+                Ok(true) => Look::Done,
+                Ok(false) => Look::NotThere,
+                Err(fault) => {
+                    tracing::debug!(request.id = %request, instance.id = %instance, error = %Chain(&fault), "could not look for a UAA client that was made for nothing");
+                    if fault.is_transient() {
+                        Look::Unclear
+                    } else {
+                        Look::Done
+                    }
+                }
+            }
+        };
+        sweep(&timings, look).await;
+    });
+}

@@ -1,0 +1,115 @@
+//! An instance with other parameters, or on another plan.
+
+use odb_adapter_sdk::protocol::{RequestParameters, Secrets};
+use odb_api_types::{ids::PlanId, kind::OperationKind};
+use odb_config::{PendingChanges, Plan};
+use odb_core::engine::{Order, Started};
+use serde_json::Map;
+
+use crate::{
+    BoshEngine, Neighbours,
+    configs::CurrentConfigs,
+    deployment::deployment,
+    fault::Fault,
+    manifest::difference::ManifestDifference,
+    orders::{
+        current::{self, AtRest, Current},
+        preparation::{self, Previous},
+        upgrade,
+    },
+    records::marker::{ClientRole, Outcome},
+    secrets::Unanswered,
+};
+
+/// Deploys the instance anew with what is ordered. `from` is the plan it has been on.
+pub(crate) async fn update(
+    engine: &BoshEngine,
+    order: &Order,
+    from: &PlanId,
+) -> Result<Started, Fault> {
+    let current = match current::look_at_current(engine, order, OperationKind::Update).await? {
+        Current::AtRest(current) => current,
+        Current::SameInProgress(started) => return Ok(started),
+    };
+    let plan = engine.offering.plan(from);
+    let previous = Previous {
+        secrets: secrets_of(engine, order, &current).await?,
+        ..previous(engine, plan, &current)
+    };
+    if engine.pending_changes == PendingChanges::Refused {
+        check_pending_changes(engine, order, plan, previous.clone()).await?;
+    }
+    let mut prepared =
+        preparation::prepare(engine, order, OperationKind::Update, Some(previous)).await?;
+    prepared.record.previous_plan = Some(from.clone()).filter(|from| *from != order.plan);
+    upgrade::redeploy(engine, order, current, prepared).await
+}
+
+/// Makes sure that the adapter would make of the instance what is deployed, so that its user changes nothing but
+/// what was asked for (`spec/contracts/broker-behaviour.md` §3.7).
+async fn check_pending_changes(
+    engine: &BoshEngine,
+    order: &Order,
+    plan: Option<&Plan>,
+    previous: Previous,
+) -> Result<(), Fault> {
+    let Some(plan) = plan else {
+        tracing::warn!(
+            "the instance's plan is gone from the configuration: pending changes cannot be told"
+        );
+        return Ok(());
+    };
+    let nothing = RequestParameters::from_fields(Map::new());
+    let deployed = previous.manifest.clone();
+    let regenerated = preparation::generate(
+        engine,
+        order,
+        &preparation::adapter_plan(engine, plan),
+        nothing,
+        Some(previous),
+        None,
+    )
+    .await?;
+    let difference = ManifestDifference::between(deployed.as_str(), regenerated.manifest.as_str())?;
+    if difference.is_empty() {
+        Ok(())
+    } else {
+        Err(Fault::PendingChanges { difference })
+    }
+}
+
+/// What the adapter is told of the instance as it is.
+pub(crate) fn previous(engine: &BoshEngine, plan: Option<&Plan>, current: &AtRest) -> Previous {
+    let stored = current.stored.as_deref();
+    let succeeded = stored.filter(|stored| {
+        let outcome = stored.marker.outcome.as_ref();
+        outcome.is_some_and(Outcome::is_success)
+    });
+    Previous {
+        client: ClientRole::after(stored),
+        succeeded: succeeded.map(|stored| stored.marker.context.clone()),
+        manifest: current.manifest.clone(),
+        plan: plan.map(|plan| preparation::adapter_plan(engine, plan)),
+        configs: current.configs.as_ref().map(CurrentConfigs::contents),
+        secrets: None,
+    }
+}
+
+/// The values behind the references of the deployed manifest. An adapter that misses one would make a new secret of it,
+/// so that an update waits until all that is there can be read.
+async fn secrets_of(
+    engine: &BoshEngine,
+    order: &Order,
+    current: &AtRest,
+) -> Result<Option<Secrets>, Fault> {
+    let Neighbours {
+        director, secrets, ..
+    } = &*engine.neighbours;
+    let (call, name) = (
+        preparation::call_of_preparation(engine, order),
+        deployment(&order.instance),
+    );
+    let manifest = current.manifest.as_str();
+    let resolved = secrets.resolve(&call, director, &name, manifest, Unanswered::IsFatal);
+    Ok(resolved.await?)
+}

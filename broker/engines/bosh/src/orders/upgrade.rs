@@ -1,0 +1,110 @@
+//! An instance as it is, with what the operator offers today.
+
+use jiff::Timestamp;
+use odb_api_types::{code::Code, kind::OperationKind};
+use odb_config::UnchangedUpgrades;
+use odb_core::engine::{Order, Started, Upgraded};
+use odb_redaction::Chain;
+
+use crate::{
+    BoshEngine,
+    fault::Fault,
+    manifest::planned::{Planned, Verdict},
+    orders::{
+        current::{self, AtRest, Current},
+        hand_over,
+        preparation::{self, Prepared},
+        submission::Work,
+        update,
+    },
+    records::{
+        marker::Marker,
+        markers::{StoredMarker, WriteMarkerError},
+    },
+};
+
+/// Deploys the instance anew on its plan. Adapters get no secrets (`spec/contracts/adapter-protocol.md` §1.8). What its
+/// user asked for before is in the deployed manifest, from which the adapter takes it; pending changes are what an upgrade
+/// is for (`spec/contracts/broker-behaviour.md` §3.6).
+pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgraded, Fault> {
+    let current = match current::look_at_current(engine, order, OperationKind::Upgrade).await? {
+        Current::AtRest(current) => current,
+        Current::SameInProgress(started) => return Ok(Upgraded::Started(started)),
+    };
+    let previous = update::previous(
+        engine,
+        Some(preparation::plan(engine, &order.plan)?),
+        &current,
+    );
+    let prepared =
+        preparation::prepare(engine, order, OperationKind::Upgrade, Some(previous)).await?;
+    if engine.unchanged_upgrades == UnchangedUpgrades::Skipped
+        && let Some(stored) = in_place(&current, &prepared)
+    {
+        note_unchanged(engine, order, stored, &prepared.record).await?;
+        return Ok(Upgraded::NothingToDo);
+    }
+    let started = redeploy(engine, order, current, prepared).await?;
+    Ok(Upgraded::Started(started))
+}
+
+/// Remembers that what is deployed is what would be deployed today, in one write: the operation before stays the last one.
+/// What is remembered already is not written again, though a run that is continued comes back to such an instance: it finds
+/// nothing to do, as before.
+async fn note_unchanged(
+    engine: &BoshEngine,
+    order: &Order,
+    stored: &StoredMarker,
+    prepared: &Marker,
+) -> Result<(), Fault> {
+    tracing::info!("the upgrade would change nothing: nothing is handed over");
+    let Some(marker) = stored.marker.confirmed(prepared, Timestamp::now()) else {
+        return Ok(());
+    };
+    let call = order.call();
+    let markers = &engine.neighbours.markers;
+    let written = markers.write(&call, &order.instance, marker, Some(&stored.id));
+    match written.await {
+        Ok(_) => Ok(()),
+        Err(WriteMarkerError::Overtaken) => Err(Fault::Busy),
+        Err(error @ WriteMarkerError::Director(_)) => {
+            tracing::warn!(code = %Code::Director, error = %Chain(&error), "that nothing is to be done was not written down: the next upgrade finds it out again");
+            Ok(())
+        }
+    }
+}
+
+/// Hands over what is prepared for an existing instance.
+pub(crate) async fn redeploy(
+    engine: &BoshEngine,
+    order: &Order,
+    current: AtRest,
+    mut prepared: Prepared,
+) -> Result<Started, Fault> {
+    let stored = current.stored.as_deref();
+    let record = &mut prepared.record;
+    record.carry_over(stored.map(|stored| &stored.marker));
+    if let Some(configs) = &current.configs {
+        record.replaced_configs = configs.replaced_by(&prepared.configs);
+        record.obsolete_configs = configs.versions_of(&prepared.obsolete_configs);
+    }
+    hand_over::hand_over(engine, order, prepared, stored).await
+}
+
+/// The marker of an instance that is what it would become. A manifest that cannot be read is to be replaced.
+fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredMarker> {
+    let Work::Deploy(manifest) = &prepared.work else {
+        return None;
+    };
+    let planned = Planned {
+        plan: &prepared.record.plan,
+        manifest: manifest.as_str(),
+        configs: &prepared.configs,
+        obsolete_configs: &prepared.obsolete_configs,
+        secrets: &prepared.secrets,
+        client: prepared.client_change,
+    };
+    let foreseen = planned.compared_with(current).ok()?;
+    let stored = current.stored.as_deref();
+    stored.filter(|_| foreseen.verdict == Verdict::InPlace)
+}

@@ -1,0 +1,537 @@
+//! Carries one operation from its hand-over to its end (`docs/architecture.md`, "Drivers"): follows the task and its event log,
+//! starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls read its snapshot and have no
+//! side effects of their own.
+
+mod amnesia;
+mod cancelling;
+mod ending;
+mod obstacle;
+mod stopping;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+use odb_api_types::{
+    code::Code,
+    management::{StageState, StageStatus},
+};
+use odb_clients::{
+    ServiceError,
+    director::{SubmitError, TaskId, TaskState},
+    http::{Call, StatusCode},
+};
+use odb_core::metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue, metrics};
+use odb_redaction::Chain;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
+use tracing::Instrument;
+
+use crate::{
+    Neighbours,
+    deployment::force,
+    orders::submission::{self, Work},
+    reconciler::{
+        insistence::{self, Inquirer},
+        narrative::{self, Cancelling, LatestStep, Scene},
+        next_step::{Doing, Former, Judged, Progress, Stage, Step, next_step},
+        observer::Observer,
+        operation::{Begun, Operation, Plea, Snapshot, SnapshotState},
+    },
+    records::{
+        course::{self, StepLog},
+        marker::Outcome,
+    },
+    wait::{Absence, Backoff},
+};
+use amnesia::Recalled;
+use cancelling::Repeats;
+use obstacle::Obstacle;
+use stopping::Stopping;
+
+/// Carries one operation to its end.
+pub(crate) struct Driver {
+    neighbours: Arc<Neighbours>,
+    operation: Operation,
+    stages: Vec<Stage>,
+    observer: Observer,
+    inquirer: Inquirer,
+    latest: LatestStep,
+    /// The tasks as they were last seen, and the steps of those that were followed.
+    seen: Vec<Judged>,
+    steps: BTreeMap<TaskId, StepLog>,
+    snapshot: watch::Sender<Snapshot>,
+    stopping: Stopping,
+    /// While what was sent last may still be on its way: for how long the Director has been seen without it.
+    doubt: Option<Absence>,
+    /// What the audit tells, once it was asked because tasks are missing.
+    recalled: Option<Recalled>,
+    /// While a task is followed that is to be cancelled.
+    repeats: Option<Repeats>,
+}
+
+/// What an operation came to.
+enum End {
+    Succeeded,
+    NeverSubmitted,
+}
+
+/// The attempts to begin a stage. The pauses between them grow, whatever each comes to; at the next stage they are short
+/// again.
+struct Attempts {
+    stage: Option<usize>,
+    failed: u32,
+    backoff: Backoff,
+}
+
+impl Attempts {
+    fn turn_to(&mut self, stage: usize) {
+        if self.stage.replace(stage) != Some(stage) {
+            self.failed = 0;
+            self.backoff.reset();
+        }
+    }
+}
+
+/// What polls read before the driver has looked.
+pub(crate) fn first_snapshot(operation: &Operation) -> Snapshot {
+    let stages = operation.stages();
+    let description = narrative::in_progress(&Scene {
+        kind: operation.kind(),
+        stages: &stages,
+        stage: 0,
+        latest: &LatestStep::default(),
+        cancelling: cancelling_of(operation, None),
+    });
+    Snapshot {
+        first_task: operation.first_task,
+        since: Instant::now(),
+        is_without_news: false,
+        plea: None,
+        stages: Arc::new(course::reports(
+            operation.kind(),
+            &stages,
+            &[],
+            &BTreeMap::new(),
+        )),
+        state: SnapshotState::InProgress(description),
+    }
+}
+
+/// What users are told of a cancellation. What a deletion cuts short is cancelled, too.
+fn cancelling_of(operation: &Operation, plea: Option<Plea>) -> Cancelling {
+    match plea {
+        Some(Plea::Refused) if operation.record.cancelled_by.is_none() => {
+            Cancelling::RefusedToDeletion
+        }
+        Some(Plea::Refused) => Cancelling::Refused,
+        Some(Plea::Granted) | None if operation.record.cancelled_by.is_some() => {
+            Cancelling::ByOperator
+        }
+        Some(Plea::Granted) | None => Cancelling::No,
+    }
+}
+
+impl Driver {
+    /// What it learns it tells in `snapshot`.
+    pub(crate) fn new(
+        neighbours: Arc<Neighbours>,
+        operation: Operation,
+        snapshot: watch::Sender<Snapshot>,
+    ) -> Self {
+        let inquirer = Inquirer::new(
+            &neighbours.timings,
+            operation.record.request.clone(),
+            snapshot.clone(),
+        );
+        Self {
+            observer: Observer::new(neighbours.clone(), &operation, inquirer.clone()),
+            inquirer,
+            // The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
+            doubt: match (operation.begun, &operation.record.cuts_short) {
+                (Begun::Here, None) => None,
+                (Begun::Here, Some(_)) | (Begun::Redirected(_) | Begun::Elsewhere, _) => {
+                    Some(Absence::default())
+                }
+            },
+            seen: Vec::new(),
+            steps: BTreeMap::new(),
+            stages: operation.stages(),
+            neighbours,
+            operation,
+            latest: LatestStep::default(),
+            snapshot,
+            stopping: Stopping::default(),
+            recalled: None,
+            repeats: None,
+        }
+    }
+
+    /// Drives to the end. Can be dropped at any moment; a later driver goes on from what the Director tells.
+    ///
+    /// There is one for each operation in progress, for hours: what is awaited for moments only has its state on the heap.
+    pub(crate) fn run(self) -> impl Future<Output = ()> + Send {
+        let operation = &self.operation;
+        let span = tracing::info_span!(
+            "driver",
+            request.id = %operation.record.request,
+            instance.id = %operation.instance,
+            operation = %operation.kind(),
+        );
+        // A driver that an async function owns is in its future twice.
+        let mut driver = Box::new(self);
+        async move { driver.run_to_the_end().await }.instrument(span)
+    }
+
+    async fn run_to_the_end(&mut self) {
+        tracing::info!("following the operation");
+        let origin = match self.operation.begun {
+            Begun::Here => OperationOrigin::Here,
+            Begun::Redirected(since) => OperationOrigin::Redirected {
+                since: since.into_std(),
+            },
+            Begun::Elsewhere => OperationOrigin::Elsewhere,
+        };
+        let neighbours = self.neighbours.clone();
+        let record = &self.operation.record;
+        let plan = neighbours.offering.plan(&record.plan);
+        let plan = plan.map(|plan| plan.name.as_str());
+        let began = record.began.unwrap_or_else(Timestamp::now);
+        let counted = metrics()
+            .operations
+            .follow(record.operation, plan, origin, began);
+        let driven = self.drive().await;
+        Box::pin(self.conclude(driven, &counted)).await;
+    }
+
+    /// Records what the operation has come to.
+    async fn conclude(&mut self, driven: Result<End, Obstacle>, counted: &FollowedOperation<'_>) {
+        match driven {
+            Ok(End::Succeeded) => {
+                tracing::info!("the operation has succeeded");
+                self.delete_obsolete_configs().await;
+                self.prune_secrets().await;
+                self.see_to_client().await;
+                let outcome = Outcome::Succeeded {
+                    description: narrative::completed(self.operation.kind()),
+                };
+                if self.operation.kind().deletes() {
+                    // Its marker is gone, and with it the last thing there was to record.
+                    counted.ended(OperationOutcome::Succeeded);
+                    let at = Timestamp::now();
+                    self.publish(SnapshotState::Ended { outcome, at });
+                } else {
+                    let told = outcome.clone();
+                    self.end(&outcome, told, counted, OperationOutcome::Succeeded)
+                        .await;
+                }
+            }
+            Ok(End::NeverSubmitted) => {
+                tracing::warn!(code = %Code::NeverSubmitted, "the operation was never handed over to the Director");
+                self.undo().await;
+                counted.ended(OperationOutcome::NeverSubmitted);
+                self.publish(SnapshotState::NeverSubmitted);
+            }
+            Err(obstacle) => {
+                self.fail(&obstacle, counted).await;
+            }
+        }
+    }
+
+    async fn drive(&mut self) -> Result<End, Obstacle> {
+        let mut attempts = Attempts {
+            stage: None,
+            failed: 0,
+            backoff: Backoff::between_attempts(&self.neighbours.timings),
+        };
+        let mut empty = Absence::default();
+        loop {
+            let mut tasks = self.observer.look(&self.operation.record.context).await?;
+            self.add_traces(&mut tasks);
+            self.note_first(&tasks);
+            self.seen.clone_from(&tasks);
+            let former = self.look_at_former(&tasks).await?;
+            let plan = next_step(
+                self.operation.kind(),
+                &self.stages,
+                &tasks,
+                self.stopping.former(&former),
+            );
+            match plan.step {
+                Step::Cancel(task) => {
+                    self.doubt = None;
+                    Box::pin(self.cancel(task, 0)).await?;
+                }
+                Step::AwaitFormer => self.await_former().await,
+                Step::Wait(task, stage) => {
+                    self.doubt = None;
+                    if self.is_cancelled() {
+                        Box::pin(self.cancel(task, stage)).await?;
+                    } else {
+                        self.follow(task, stage).await?;
+                    }
+                }
+                Step::Start(_) if self.is_in_doubt() => {
+                    sleep(self.neighbours.timings.first_retry).await;
+                }
+                // What was begun last is not seen any more: it is not begun again before it is known what came of it.
+                Step::Start(_) if self.has_lost_sight(&tasks) => {
+                    if self.has_recalled() {
+                        return Err(Obstacle::unknown());
+                    }
+                    Box::pin(self.recall()).await;
+                }
+                Step::Start(_) if self.is_cancelled() => {
+                    if has_deployed(&tasks) {
+                        Box::pin(self.see_to_client()).await;
+                    }
+                    return Err(Obstacle::cancelled());
+                }
+                Step::Start(_) if tasks.is_empty() && self.is_to_be_surveyed() => {
+                    Box::pin(self.survey()).await?;
+                }
+                Step::Start(stage) => {
+                    Box::pin(self.begin(stage, &tasks, &mut attempts)).await?;
+                }
+                Step::CleanUp => {
+                    Box::pin(self.clean_up()).await?;
+                    return Ok(End::Succeeded);
+                }
+                Step::Succeed => return Ok(End::Succeeded),
+                Step::NeverSubmitted if self.is_to_be_awaited(&mut empty) => {
+                    sleep(self.neighbours.timings.first_look).await;
+                }
+                Step::NeverSubmitted | Step::Fail(None) if !self.has_recalled() => {
+                    Box::pin(self.recall()).await;
+                }
+                Step::NeverSubmitted => return Box::pin(self.without_tasks()).await,
+                Step::Fail(None) if !tasks.iter().any(was_shut) => {
+                    return Box::pin(self.without_tasks()).await;
+                }
+                Step::Fail(task) => {
+                    if has_deployed(&tasks) {
+                        Box::pin(self.see_to_client()).await;
+                    }
+                    return Err(Box::pin(self.obstacle(task)).await);
+                }
+            }
+        }
+    }
+
+    /// Begins the next stage, unless trouble that passes is in the way: then it is looked again.
+    async fn begin(
+        &mut self,
+        stage: usize,
+        tasks: &[Judged],
+        attempts: &mut Attempts,
+    ) -> Result<(), Obstacle> {
+        attempts.turn_to(stage);
+        if tasks.last().is_some_and(was_shut) {
+            attempts.backoff.pause().await;
+        }
+        match self.start(stage).await {
+            Ok(()) => {}
+            Err(error) if is_gone(&error) && self.stages[stage] == Stage::Delete => {
+                self.stages.truncate(stage);
+            }
+            Err(error) if passes(&error) => {
+                if matches!(error, SubmitError::LostAnswer { .. }) {
+                    self.doubt = Some(Absence::default());
+                }
+                attempts.failed = attempts.failed.saturating_add(1);
+                insistence::tell(attempts.failed, &error, "start the next step");
+                attempts.backoff.pause().await;
+            }
+            Err(error) => {
+                return Err(Obstacle::new(format!(
+                    "the next step was refused: {}",
+                    Chain(&error)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn note_first(&mut self, tasks: &[Judged]) {
+        if self.operation.first_task.is_none()
+            && let Some(first) = tasks.first()
+        {
+            self.operation.first_task = Some(first.id);
+            self.snapshot
+                .send_modify(|snapshot| snapshot.first_task = Some(first.id));
+        }
+    }
+
+    /// Tails a task until it ends.
+    async fn follow(&mut self, task: TaskId, stage: usize) -> Result<(), ServiceError> {
+        self.latest = LatestStep::default();
+        // The log is read from its beginning.
+        self.steps.remove(&task);
+        self.tell(stage);
+        let timings = self.neighbours.timings;
+        let mut offset = 0;
+        let mut backoff = Backoff::between_looks(&timings);
+        loop {
+            backoff.pause().await;
+            let director = &self.neighbours.director;
+            let read = |call| async move { director.task(&call, task).await };
+            let seen = self.inquirer.insist("read the task", read).await?;
+            let seen = seen.map_or(TaskState::Done, |seen| seen.state);
+            if seen.is_finished() {
+                tracing::info!(bosh.task.id = task.number(), "the task has ended");
+                if seen == TaskState::Done {
+                    self.steps.entry(task).or_default().complete();
+                }
+                return Ok(());
+            }
+            self.latest.note(&seen);
+            Box::pin(self.cancel_again(task, &seen)).await;
+            let director = &self.neighbours.director;
+            // Only the task's state decides; without its event log users read what they have read before.
+            match Box::pin(director.events(&self.call(), task, offset)).await {
+                Ok(chunk) => {
+                    offset = chunk.next;
+                    self.latest.absorb(&chunk.events);
+                    self.steps.entry(task).or_default().absorb(&chunk.events);
+                }
+                Err(error) => tracing::debug!(
+                    bosh.task.id = task.number(),
+                    error = %Chain(&error),
+                    "could not read the event log"
+                ),
+            }
+            self.tell(stage);
+        }
+    }
+
+    async fn start(&mut self, stage: usize) -> Result<(), SubmitError> {
+        self.latest = LatestStep::default();
+        self.tell(stage);
+        let neighbours = &self.neighbours;
+        let (director, context) = (&neighbours.director, &self.operation.record.context);
+        let work = match &self.stages[stage] {
+            Stage::Errand(errand) => Work::Errand(errand.clone()),
+            Stage::Delete => Work::Delete(force(self.operation.kind())),
+            Stage::Stop | Stage::Deploy => {
+                return Err(SubmitError::Refused {
+                    asked: "POST /deployments".to_owned(),
+                    status: StatusCode::BAD_REQUEST,
+                    code: None,
+                    description: "only a request can hand over a deployment".to_owned(),
+                });
+            }
+        };
+        let name = self.operation.deployment();
+        let waiting = metrics().queues.wait(Queue::Submission);
+        let _place = neighbours.submissions.acquire().await;
+        drop(waiting);
+        let call = self.call();
+        let task = submission::submit(
+            director,
+            &call,
+            context,
+            self.observer.newest(),
+            neighbours.timings.lost_answer,
+            |call| work.send(director, call, &name, context),
+        )
+        .await?;
+        tracing::info!(bosh.task.id = task.number(), "the next step has begun");
+        self.observer.note(task);
+        Ok(())
+    }
+
+    fn tell(&self, stage: usize) {
+        let description = narrative::in_progress(&Scene {
+            kind: self.operation.kind(),
+            stages: &self.stages,
+            stage,
+            latest: &self.latest,
+            cancelling: cancelling_of(&self.operation, self.plea()),
+        });
+        let mut reports = self.reports();
+        if let Some(report) = reports
+            .get_mut(stage)
+            .filter(|report| report.state == StageState::Waiting)
+        {
+            report.state = StageState::Running;
+        }
+        self.snapshot.send_modify(|snapshot| {
+            snapshot.stages = Arc::new(reports);
+            snapshot.state = SnapshotState::InProgress(description);
+        });
+    }
+
+    fn publish(&self, state: SnapshotState) {
+        let has_ended = matches!(state, SnapshotState::Ended { .. });
+        let is_success =
+            matches!(&state, SnapshotState::Ended { outcome, .. } if outcome.is_success());
+        let mut reports = if is_success {
+            self.reports()
+        } else {
+            self.snapshot.borrow().stages.to_vec()
+        };
+        course::end(&mut reports, is_success);
+        self.snapshot.send_modify(|snapshot| {
+            snapshot.stages = Arc::new(reports);
+            snapshot.state = state;
+        });
+        if has_ended {
+            // Nobody need listen.
+            let _ = self.neighbours.ends.send(self.operation.kind());
+        }
+    }
+
+    fn reports(&self) -> Vec<StageStatus> {
+        let kind = self.operation.kind();
+        let plan = next_step(kind, &self.stages, &self.seen, Former::AtRest);
+        course::reports(kind, &self.stages, &plan.stages, &self.steps)
+    }
+
+    fn call(&self) -> Call {
+        Call::within(self.neighbours.timings.driver_call)
+            .with_request_id(self.operation.record.request.as_str())
+    }
+}
+
+/// It never got the deployment's lock.
+fn was_shut(task: &Judged) -> bool {
+    task.progress == Progress::Shut
+}
+
+/// Whether the Director has done what the request handed over, whatever became of the errands.
+fn has_deployed(tasks: &[Judged]) -> bool {
+    tasks
+        .iter()
+        .any(|task| task.doing == Doing::Deploy && task.progress == Progress::Done)
+}
+
+/// Work that is sent again later may be taken then. Before it is, the tasks are listed again.
+fn passes(error: &SubmitError) -> bool {
+    match error {
+        SubmitError::NotSent { .. } | SubmitError::LostAnswer { .. } => true,
+        SubmitError::Refused { status, code, .. } => {
+            *status == StatusCode::TOO_MANY_REQUESTS
+                || (*status == StatusCode::UNAUTHORIZED && code.is_none())
+        }
+    }
+}
+
+fn is_gone(error: &SubmitError) -> bool {
+    matches!(error, SubmitError::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, F>(_: impl Fn(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_driver_that_follows_a_task_is_small() {
+        let size = size_of_future(Driver::run);
+        assert!(size < 4096, "{size} bytes");
+    }
+}

@@ -1,0 +1,201 @@
+//! Repeats a safe call until it is answered: an operation that cannot be looked at for a while is still in progress. Who
+//! waits for it is told why nothing new is heard of it, and the operator at growing intervals.
+
+use std::{error::Error, future::Future, time::Duration};
+
+use odb_api_types::{code::Code, ids::RequestId};
+use odb_clients::{ServiceError, http::Call};
+use odb_config::Timings;
+use odb_redaction::Chain;
+use tokio::{sync::watch, time::Instant};
+
+use crate::{instance_clients::ClientFault, reconciler::operation::Snapshot, wait::Backoff};
+
+/// Trouble that is over before that is nobody's business but the reader's of the log.
+const PATIENT: u32 = 4;
+
+/// The operator is reminded at least that often: with the longest pause once an hour.
+const REMINDED: u32 = 128;
+
+/// An error that may go away by itself.
+pub(crate) trait Transient: Error + Sized + 'static {
+    /// The same may well succeed later: the service is down, overloaded, or its secrets are being changed.
+    fn is_transient(&self) -> bool;
+}
+
+/// Asks on behalf of one operation until there is an answer.
+#[derive(Clone)]
+pub(crate) struct Inquirer {
+    timings: Timings,
+    request: RequestId,
+    snapshot: watch::Sender<Snapshot>,
+    /// When to give up; without, never.
+    end: Option<Instant>,
+}
+
+impl Inquirer {
+    /// Polls read in `snapshot` that there are no answers.
+    pub(crate) fn new(
+        timings: &Timings,
+        request: RequestId,
+        snapshot: watch::Sender<Snapshot>,
+    ) -> Self {
+        Self {
+            timings: *timings,
+            request,
+            snapshot,
+            end: None,
+        }
+    }
+
+    /// The same, but it gives up once this time has passed from now.
+    pub(crate) fn within(&self, limit: Duration) -> Self {
+        Self {
+            end: Some(Instant::now() + limit),
+            ..self.clone()
+        }
+    }
+
+    /// Asks until there is an answer, or a refusal that will not go away by itself.
+    pub(crate) async fn insist<T, E, F, Answer>(&self, what: &str, ask: F) -> Result<T, E>
+    where
+        E: Transient,
+        F: Fn(Call) -> Answer,
+        Answer: Future<Output = Result<T, E>>,
+    {
+        self.insist_counting(what, ask)
+            .await
+            .map(|(answer, _)| answer)
+    }
+
+    /// Insists, and tells how often there was no answer before there was one.
+    pub(crate) async fn insist_counting<T, E, F, Answer>(
+        &self,
+        what: &str,
+        ask: F,
+    ) -> Result<(T, u32), E>
+    where
+        E: Transient,
+        F: Fn(Call) -> Answer,
+        Answer: Future<Output = Result<T, E>>,
+    {
+        let mut backoff = Backoff::between_attempts(&self.timings);
+        let mut unanswered = 0_u32;
+        loop {
+            let error = match Box::pin(ask(self.call())).await {
+                Err(error) if error.is_transient() => error,
+                answered => {
+                    self.note(0);
+                    return answered.map(|answer| (answer, unanswered));
+                }
+            };
+            unanswered = unanswered.saturating_add(1);
+            self.note(unanswered);
+            tell(unanswered, &error, what);
+            if self.end.is_some_and(|end| end <= Instant::now()) {
+                return Err(error);
+            }
+            backoff.pause().await;
+        }
+    }
+
+    fn call(&self) -> Call {
+        Call::within(self.timings.driver_call).with_request_id(self.request.as_str())
+    }
+
+    fn note(&self, unanswered: u32) {
+        let is_mute = unanswered >= PATIENT;
+        self.snapshot.send_if_modified(|snapshot| {
+            let has_changed = snapshot.is_without_news != is_mute;
+            snapshot.is_without_news = is_mute;
+            has_changed
+        });
+    }
+}
+
+/// Tells the operator of a failed attempt: of the first ones, and from then on at growing intervals and louder.
+pub(crate) fn tell<E: std::error::Error + 'static>(attempt: u32, error: &E, what: &str) {
+    if is_alarming(attempt) {
+        tracing::error!(
+            code = %Code::Follow,
+            attempts = attempt,
+            error = %Chain(error),
+            "could not {what} for a while, which holds an operation up; trying again"
+        );
+    } else if attempt < PATIENT {
+        tracing::warn!(code = %Code::Follow, error = %Chain(error), "could not {what}, trying again");
+    } else {
+        tracing::debug!(code = %Code::Follow, error = %Chain(error), "could not {what}, trying again");
+    }
+}
+
+fn is_alarming(attempt: u32) -> bool {
+    attempt >= PATIENT && (attempt.is_power_of_two() || attempt.is_multiple_of(REMINDED))
+}
+
+impl Transient for ServiceError {
+    fn is_transient(&self) -> bool {
+        ServiceError::is_transient(self)
+    }
+}
+
+impl Transient for ClientFault {
+    fn is_transient(&self) -> bool {
+        ClientFault::is_transient(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use odb_clients::{
+        FailureKind, Service,
+        http::{Method, TransportError},
+    };
+
+    use super::*;
+    use crate::reconciler::driver::first_snapshot;
+    use crate::reconciler::operation::Operation;
+    use crate::records::marker;
+    use odb_api_types::{ids::InstanceId, kind::OperationKind};
+
+    fn no_answer(source: TransportError) -> ServiceError {
+        let kind = FailureKind::NoAnswer { source };
+        ServiceError::new(Service::Director, Method::GET, "/tasks/1/output", kind)
+    }
+
+    #[test]
+    fn the_operator_is_told_at_growing_intervals_but_never_left_alone() {
+        let told: Vec<u32> = (0..600).filter(|attempt| is_alarming(*attempt)).collect();
+        assert_eq!(told, [4, 8, 16, 32, 64, 128, 256, 384, 512]);
+    }
+
+    #[tokio::test]
+    async fn what_has_an_end_gives_up_on_a_server_that_goes_on_failing() {
+        let instance = InstanceId::try_from("one".to_owned()).unwrap();
+        let record = marker::example(OperationKind::Delete);
+        let operation = Operation::new(&instance, record, None);
+        let (snapshot, _polled) = watch::channel(first_snapshot(&operation));
+        let timings = Timings::default();
+        let inquirer = Inquirer::new(&timings, RequestId::random(), snapshot);
+        let asked = AtomicU32::new(0);
+
+        let answer: Result<(), _> = inquirer
+            .within(Duration::ZERO)
+            .insist("remove it", async |_| {
+                asked.fetch_add(1, Ordering::Relaxed);
+                Err(no_answer(TransportError::TooSlow { limit_ms: 1000 }))
+            })
+            .await;
+
+        assert!(answer.unwrap_err().is_transient());
+        assert_eq!(asked.into_inner(), 1);
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_not_waited_for() {
+        assert!(!no_answer(TransportError::TooLong { limit: 1000 }).is_transient());
+        assert!(no_answer(TransportError::TooSlow { limit_ms: 1000 }).is_transient());
+    }
+}

@@ -1,0 +1,134 @@
+//! What a service instance leaves behind beside its deployment. Whatever is made for an instance and outlives its
+//! deployment is removed here, the marker last: with it the instance is forgotten.
+
+use odb_api_types::{code::Code, ids::InstanceId};
+use odb_clients::{FailureKind, ServiceError, http::Call};
+use odb_config::BoshConfigs;
+use odb_redaction::Chain;
+
+use crate::{
+    Neighbours,
+    deployment::{config_name, deployment},
+    instance_clients::ClientFault,
+    reconciler::insistence::Transient,
+    records::marker::ClientRole,
+};
+
+/// Why something is still there.
+#[derive(Debug, thiserror::Error)]
+pub enum LeftoversFault {
+    /// The Director or a CredHub did not remove it, or did not say so.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The instance's UAA client was not removed, or nobody said so.
+    #[error(transparent)]
+    Client(#[from] ClientFault),
+}
+
+impl Transient for LeftoversFault {
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Service(error) => error.is_transient(),
+            Self::Client(fault) => fault.is_transient(),
+        }
+    }
+}
+
+/// Removes everything that an instance leaves behind. Safe to repeat.
+pub(crate) async fn remove(
+    neighbours: &Neighbours,
+    call: &Call,
+    instance: &InstanceId,
+    client: ClientRole,
+) -> Result<(), LeftoversFault> {
+    if let Some(bindings) = &neighbours.bindings {
+        bindings.remove_all(call, instance).await?;
+    }
+    remove_without_marker(neighbours, call, instance, client).await?;
+    tolerate_missing_rights(neighbours.markers.delete(call, instance).await)?;
+    Ok(())
+}
+
+/// The same but for bindings, and for what is remembered of the instance.
+pub(crate) async fn remove_without_marker(
+    neighbours: &Neighbours,
+    call: &Call,
+    instance: &InstanceId,
+    client: ClientRole,
+) -> Result<(), LeftoversFault> {
+    match neighbours.configs {
+        BoshConfigs::Enabled => {
+            tolerate_missing_rights(delete_configs(neighbours, call, instance).await)?;
+        }
+        BoshConfigs::Disabled => {}
+    }
+    let Neighbours {
+        director, secrets, ..
+    } = neighbours;
+    secrets.remove_all(call, director, instance).await?;
+    Ok(delete_client(neighbours, call, instance, client).await?)
+}
+
+/// Deletes the UAA client of the instance, unless it is known that there is none. It comes last: the other servers need not
+/// wait for a UAA that does not answer.
+async fn delete_client(
+    neighbours: &Neighbours,
+    call: &Call,
+    instance: &InstanceId,
+    client: ClientRole,
+) -> Result<(), ClientFault> {
+    let clients = &neighbours.clients;
+    if client == ClientRole::None && !clients.are_defined() {
+        return Ok(());
+    }
+    match clients
+        .delete(&call_about_client(neighbours, call), instance)
+        .await
+    {
+        Err(fault) if fault.is_missing_right() => {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "the UAA client of the instance is left behind");
+            Ok(())
+        }
+        deleted => deleted,
+    }
+}
+
+/// Where clients are not defined an instance is unlikely to have one, and the UAA need not be there: it gets little time.
+pub(crate) fn call_about_client(neighbours: &Neighbours, call: &Call) -> Call {
+    if neighbours.clients.are_defined() {
+        return call.clone();
+    }
+    Call {
+        deadline: call.deadline.within(neighbours.timings.undefined_client),
+        ..call.clone()
+    }
+}
+
+/// Deletes the configs that the adapter asked for; they carry the deployment's name.
+async fn delete_configs(
+    neighbours: &Neighbours,
+    call: &Call,
+    instance: &InstanceId,
+) -> Result<(), ServiceError> {
+    let (director, name) = (&neighbours.director, config_name(&deployment(instance)));
+    for config in director.configs_named(call, &name).await? {
+        director.delete_config(call, &config.kind, &name).await?;
+    }
+    Ok(())
+}
+
+/// A client that may not touch configs was warned when the operation began; the instance is gone all the same.
+fn tolerate_missing_rights(removed: Result<(), ServiceError>) -> Result<(), ServiceError> {
+    match removed {
+        Err(
+            error @ ServiceError {
+                kind: FailureKind::NotAllowed { .. },
+                ..
+            },
+        ) => {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "something is left behind that may not be deleted");
+            Ok(())
+        }
+        removed => removed,
+    }
+}

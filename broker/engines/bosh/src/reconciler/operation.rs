@@ -1,0 +1,186 @@
+//! An operation that has been handed over, and what is known of how it is doing.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use odb_api_types::{
+    ids::InstanceId,
+    kind::OperationKind,
+    management::{OperationState, StageStatus},
+};
+use odb_clients::director::{ConfigId, DeploymentName, TaskId};
+use odb_core::engine::Started;
+use tokio::time::Instant;
+
+use crate::{
+    deployment::deployment,
+    instance_clients::InstanceClient,
+    reconciler::{
+        narrative,
+        next_step::{Stage, stages},
+    },
+    records::{
+        marker::{Marker, Outcome},
+        markers::StoredMarker,
+        token::OperationToken,
+    },
+};
+
+/// The task of an operation whose task is not known. No Director has one of this number.
+pub(crate) const UNKNOWN_TASK: TaskId = TaskId::new(0);
+
+/// An operation that has been handed over: its record, and what only this process knows of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    pub(crate) instance: InstanceId,
+    /// Made from the token where the operation has none, as one of a Go broker has.
+    pub(crate) record: Marker,
+    /// The version of the record that the Director has; none where records cannot be written.
+    pub(crate) stored: Option<ConfigId>,
+    pub(crate) first_task: Option<TaskId>,
+    pub(crate) begun: Begun,
+    /// What it did to the instance's UAA client, as far as this process knows: undone should nothing have been handed over. A
+    /// driver has it without the secret.
+    pub(crate) client: Option<InstanceClient>,
+}
+
+/// Where an operation was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// In this process, which knows what it has sent.
+    Here,
+    /// In this process, at this time. Its driver was stopped at any moment for another one: what it sent last may not have
+    /// arrived yet.
+    Redirected(Instant),
+    /// By an earlier process, or another broker: what it sent last may not have arrived yet.
+    Elsewhere,
+}
+
+impl Operation {
+    /// An operation that this process has not begun.
+    pub(crate) fn new(instance: &InstanceId, record: Marker, stored: Option<ConfigId>) -> Self {
+        Self {
+            instance: instance.clone(),
+            record,
+            stored,
+            first_task: None,
+            begun: Begun::Elsewhere,
+            client: None,
+        }
+    }
+
+    /// The operation that a stored record is about.
+    pub(crate) fn of_stored(instance: &InstanceId, stored: StoredMarker) -> Self {
+        Self::new(instance, stored.marker, Some(stored.id))
+    }
+
+    /// By a request of this process.
+    pub(crate) fn is_begun_here(&self) -> bool {
+        matches!(self.begun, Begun::Here | Begun::Redirected(_))
+    }
+
+    pub(crate) fn kind(&self) -> OperationKind {
+        self.record.operation
+    }
+
+    pub(crate) fn deployment(&self) -> DeploymentName {
+        deployment(&self.instance)
+    }
+
+    /// What it consists of, when nothing of it is known to be left out.
+    pub(crate) fn stages(&self) -> Vec<Stage> {
+        let mut stages = stages(self.kind(), &self.record.errands);
+        if self.record.cuts_short.is_some() {
+            stages.insert(0, Stage::Stop);
+        }
+        stages
+    }
+
+    /// The token of the operation. Of a delete that cuts an operation short it names the first task of that operation.
+    pub(crate) fn token(&self, first_task: Option<TaskId>) -> String {
+        let record = &self.record;
+        let cut = record.cuts_short.as_ref().map(|cut| cut.first_task);
+        OperationToken::new(
+            self.instance.clone(),
+            record.operation,
+            cut.or(first_task).unwrap_or(UNKNOWN_TASK),
+            record.context.clone(),
+            &record.errands,
+            record.digest.as_str().to_owned(),
+        )
+        .to_text()
+    }
+
+    /// The answer to the request that began the operation.
+    pub(crate) fn started(&self, first_task: Option<TaskId>) -> Started {
+        Started {
+            token: self.token(first_task),
+            dashboard_url: self.record.dashboard_url.clone(),
+            labels: self.record.labels.clone(),
+        }
+    }
+}
+
+/// What a poll reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) first_task: Option<TaskId>,
+    /// When this process began to follow it.
+    pub(crate) since: Instant,
+    /// A server that the operation needs, mostly the Director, has not answered for a while.
+    pub(crate) is_without_news: bool,
+    /// What the Director has answered when it was to cancel a task, if it was and has.
+    pub(crate) plea: Option<Plea>,
+    /// For operators: its stages and how far each is.
+    pub(crate) stages: Arc<Vec<StageStatus>>,
+    pub(crate) state: SnapshotState,
+}
+
+/// What the Director answers when it is to cancel a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plea {
+    /// The task ends at its next checkpoint.
+    Granted,
+    /// Only an administrator of the Director may cancel tasks: it goes on to its own end.
+    Refused,
+}
+
+/// How far an operation is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SnapshotState {
+    InProgress(String),
+    Ended {
+        outcome: Outcome,
+        /// When; a marker that tells the end tells the same.
+        at: Timestamp,
+    },
+    /// Nothing was ever handed over: its process ended before, or what it sent did not arrive.
+    NeverSubmitted,
+}
+
+impl Snapshot {
+    /// What users read while the operation goes on.
+    pub(crate) fn description(&self) -> Option<String> {
+        match &self.state {
+            SnapshotState::InProgress(description) if self.is_without_news => {
+                Some(narrative::without_news(description))
+            }
+            SnapshotState::InProgress(description) => Some(description.clone()),
+            SnapshotState::Ended { .. } | SnapshotState::NeverSubmitted => None,
+        }
+    }
+
+    pub(crate) fn operation_state(&self) -> OperationState {
+        match &self.state {
+            SnapshotState::InProgress(_) => OperationState::InProgress,
+            SnapshotState::Ended { outcome, .. } if outcome.is_success() => {
+                OperationState::Succeeded
+            }
+            SnapshotState::Ended { .. } | SnapshotState::NeverSubmitted => OperationState::Failed,
+        }
+    }
+
+    pub(crate) fn is_in_progress(&self) -> bool {
+        matches!(self.state, SnapshotState::InProgress(_))
+    }
+}

@@ -1,0 +1,48 @@
+//! Picks up what an earlier process left in progress.
+
+use std::sync::atomic::Ordering;
+
+use odb_api_types::code::Code;
+use odb_clients::{FailureKind, http::Call};
+use odb_redaction::Chain;
+
+use crate::{
+    BoshEngine,
+    fault::Fault,
+    records::{
+        in_flight::{never_began, take_over},
+        markers::StoredMarker,
+    },
+};
+
+/// Picks up every operation that an earlier process left in progress. Returns their number.
+pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Fault> {
+    let open = |instance, stored: StoredMarker| {
+        let is_open = stored.marker.outcome.is_none();
+        is_open.then_some((instance, stored))
+    };
+    let found: Vec<_> = match engine.neighbours.markers.ours_with(call, open).await {
+        Ok(found) => found,
+        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
+            tracing::warn!(
+                code = %Code::Resume,
+                error = %Chain(&error),
+                "operations of an earlier process cannot be looked up; they go on when they are asked about"
+            );
+            Vec::new()
+        }
+        Err(error) => return Err(Fault::director("list the markers")(error)),
+    };
+    let mut resumed = 0;
+    for (instance, stored) in found {
+        // What this process has begun since the listing is in better hands.
+        let is_known_here = engine.drivers.known(&instance).is_some()
+            || never_began(engine, &instance, &stored.marker);
+        if !is_known_here {
+            take_over(engine, &instance, stored);
+            resumed += 1;
+        }
+    }
+    engine.is_resumed.store(true, Ordering::Release);
+    Ok(resumed)
+}

@@ -1,0 +1,315 @@
+//! Joins driver, operation record and tasks of an instance into its [`InstanceRecord`]. Pure.
+
+use jiff::Timestamp;
+use odb_api_types::{
+    ids::InstanceId,
+    kind::OperationKind,
+    management::{OperationState, Owner},
+};
+use odb_clients::director::{Task, TaskState};
+use odb_core::engine::{Condition, InstanceRecord, OperationView};
+
+use crate::{
+    reconciler::{
+        drivers::Known,
+        narrative,
+        next_step::Doing,
+        operation::{Operation, Snapshot, SnapshotState},
+    },
+    records::{marker::Outcome, markers::Mark},
+};
+
+/// The record of an instance. `is_given_up`: its request was given up, and what it wrote is still to be swept away.
+pub(crate) fn record_of(
+    instance: &InstanceId,
+    found: Option<Mark>,
+    known: Option<&Known>,
+    is_given_up: bool,
+) -> InstanceRecord {
+    let stored = match found {
+        Some(Mark::Ours(stored)) => *stored,
+        Some(Mark::Foreign(owner)) => return without_record(owner, known),
+        None => return without_record(Owner::Unknown, known),
+    };
+    let (same, other) = match known {
+        Some(known) if known.is_of(&stored.marker) => (Some(known), None),
+        known => (None, known.filter(|known| known.is_in_progress())),
+    };
+    let mut operation = Operation::of_stored(instance, stored);
+    if operation.record.outcome.is_none()
+        && let Some(SnapshotState::Ended { outcome, at }) = same.map(|known| &known.snapshot.state)
+    {
+        // Known to the driver, and not written down yet.
+        operation.record = operation.record.ended(outcome.clone(), *at);
+    }
+    // What a Go broker has begun leaves no operation record, and is newer.
+    let mut view = other.map_or_else(|| view(&operation, same), Known::view);
+    if operation.record.outcome.is_none() && is_given_up {
+        view = OperationView {
+            token: None,
+            ..ended(&never_submitted(operation.kind()), view)
+        };
+    }
+    let record = operation.record;
+    InstanceRecord {
+        plan: record.settled_plan().cloned(),
+        operation: Some(view),
+        deployed: record.deployed.clone(),
+        recreated: record.recreated,
+        dashboard_url: record.dashboard_url.clone(),
+        labels: record.labels.clone(),
+        ..InstanceRecord::of(record.owner())
+    }
+}
+
+pub(crate) fn without_record(owner: Owner, known: Option<&Known>) -> InstanceRecord {
+    InstanceRecord {
+        operation: known.map(Known::view),
+        ..InstanceRecord::of(owner)
+    }
+}
+
+/// An operation, with what its driver knows of it if it has one.
+pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationView {
+    let record = &operation.record;
+    let snapshot = known.map(|known| &known.snapshot);
+    // What was adopted from a Go broker is known by a poll only.
+    let is_recorded = operation.stored.is_some();
+    let is_ours = is_recorded || known.is_some_and(|known| known.operation.is_begun_here());
+    let going_on = OperationView {
+        kind: Some(record.operation),
+        state: OperationState::InProgress,
+        description: None,
+        condition: None,
+        began: record.began.filter(|_| is_ours),
+        request: Some(record.request.clone()).filter(|_| is_ours),
+        cancelled: record.cancelled_by.is_some(),
+        token: None,
+        stages: snapshot
+            .map(|snapshot| snapshot.stages.clone())
+            .unwrap_or_default(),
+    };
+    let state = snapshot.map(|snapshot| &snapshot.state);
+    match (&record.outcome, state) {
+        (Some(outcome), _) | (None, Some(SnapshotState::Ended { outcome, .. })) => {
+            ended(outcome, going_on)
+        }
+        (None, Some(SnapshotState::NeverSubmitted)) => {
+            ended(&never_submitted(record.operation), going_on)
+        }
+        (None, Some(SnapshotState::InProgress(_)) | None) => {
+            let answered = known.and_then(|known| known.started.as_ref());
+            let token = match answered {
+                Some(started) => Some(started.token.clone()),
+                None => is_recorded
+                    .then(|| operation.token(snapshot.and_then(|snapshot| snapshot.first_task))),
+            };
+            OperationView {
+                description: snapshot.and_then(Snapshot::description),
+                token: token.and_then(|token| serde_json::from_str(&token).ok()),
+                ..going_on
+            }
+        }
+    }
+}
+
+/// The end of an operation of which nothing was submitted.
+fn never_submitted(kind: OperationKind) -> Outcome {
+    Outcome::Failed {
+        description: narrative::never_submitted(kind),
+        condition: Some(Condition::Intact),
+    }
+}
+
+/// An operation that has ended.
+pub(crate) fn ended(outcome: &Outcome, view: OperationView) -> OperationView {
+    let (state, description, condition) = match outcome {
+        Outcome::Succeeded { description } => (OperationState::Succeeded, description, None),
+        Outcome::Failed {
+            description,
+            condition,
+        } => (OperationState::Failed, description, *condition),
+    };
+    OperationView {
+        state,
+        description: Some(description.clone()),
+        condition,
+        ..view
+    }
+}
+
+impl Known {
+    /// The operation as its driver knows it.
+    pub(crate) fn view(&self) -> OperationView {
+        view(&self.operation, Some(self))
+    }
+}
+
+/// What a task shows of an operation: not whether it makes an instance or changes it.
+pub(crate) fn view_of_task(task: &Task) -> OperationView {
+    let deletes = Doing::of(&task.description) == Doing::Delete;
+    let state = match task.state {
+        TaskState::Done => OperationState::Succeeded,
+        TaskState::Error | TaskState::Cancelled | TaskState::Timeout => OperationState::Failed,
+        TaskState::Queued
+        | TaskState::Processing
+        | TaskState::Cancelling
+        | TaskState::Unknown(_) => OperationState::InProgress,
+    };
+    let kind = deletes.then_some(OperationKind::Delete);
+    OperationView {
+        began: task.started_at.and_then(|at| Timestamp::try_from(at).ok()),
+        ..OperationView::new(kind, state, task.description.clone())
+    }
+}
+
+/// What the Director is at is newer than what is remembered to have ended.
+pub(crate) fn newer(
+    recorded: Option<OperationView>,
+    by_task: Option<OperationView>,
+) -> Option<OperationView> {
+    match (recorded, by_task) {
+        (Some(recorded), Some(task)) if !recorded.is_in_progress() && task.is_in_progress() => {
+            Some(task)
+        }
+        (Some(latest), _) | (None, Some(latest)) => Some(latest),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use odb_clients::director::{ConfigId, TaskId};
+
+    use super::*;
+    use crate::reconciler::driver::first_snapshot;
+    use crate::records::marker;
+    use crate::records::marker::Marker;
+    use crate::records::markers::StoredMarker;
+
+    fn instance() -> InstanceId {
+        InstanceId::try_from("i1".to_owned()).unwrap()
+    }
+
+    fn record(marker: Marker, known: &Known) -> InstanceRecord {
+        let id = ConfigId::try_from("1".to_owned()).unwrap();
+        let mark = Mark::Ours(Box::new(StoredMarker { id, marker }));
+        record_of(&instance(), Some(mark), Some(known), false)
+    }
+
+    fn known(record: &Marker, state: SnapshotState) -> Known {
+        let operation = Operation::new(&instance(), record.clone(), None);
+        Known {
+            snapshot: Snapshot {
+                first_task: Some(TaskId::new(7)),
+                state,
+                ..first_snapshot(&operation)
+            },
+            operation: Arc::new(operation),
+            started: None,
+        }
+    }
+
+    fn succeeded() -> Outcome {
+        Outcome::Succeeded {
+            description: "done".to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_operation_in_progress_has_the_token_that_its_request_was_answered_with() {
+        let marker = marker::example(OperationKind::Upgrade);
+        let driven = known(&marker, SnapshotState::InProgress("half way".to_owned()));
+        let record = record(marker.clone(), &driven);
+        let operation = record.operation.unwrap();
+        assert_eq!(operation.state, OperationState::InProgress);
+        assert_eq!(operation.description.as_deref(), Some("half way"));
+        let token = operation.token.unwrap();
+        assert_eq!(token["BoshTaskID"], 7);
+        assert_eq!(token["BoshContextID"], marker.context.as_str());
+        assert_eq!(record.deployed, None);
+    }
+
+    #[test]
+    fn what_a_driver_knows_to_have_succeeded_counts_before_it_is_written_down() {
+        let marker = marker::example(OperationKind::Upgrade);
+        let at = Timestamp::UNIX_EPOCH;
+        let ended = SnapshotState::Ended {
+            outcome: succeeded(),
+            at,
+        };
+        let driven = known(&marker, ended);
+        let record = record(marker, &driven);
+        let operation = record.operation.unwrap();
+        assert_eq!(operation.state, OperationState::Succeeded);
+        assert_eq!(operation.token, None);
+        let deployed = record.deployed.unwrap();
+        assert_eq!(deployed.target.as_str(), "new");
+        assert_eq!(deployed.at, at, "however often and late it is asked");
+    }
+
+    #[test]
+    fn an_operation_that_left_no_record_counts_while_it_goes_on_and_not_afterwards() {
+        let marker = marker::example(OperationKind::Upgrade).ended(succeeded(), Timestamp::now());
+        let other = marker::example(OperationKind::Update);
+        let state = |state| {
+            let record = record(marker.clone(), &known(&other, state));
+            record.operation.unwrap().state
+        };
+        let going_on = SnapshotState::InProgress(String::new());
+        assert_eq!(state(going_on), OperationState::InProgress);
+        let failed = SnapshotState::NeverSubmitted;
+        assert_eq!(state(failed), OperationState::Succeeded);
+    }
+
+    #[test]
+    fn an_order_that_was_given_up_has_failed() {
+        let id = ConfigId::try_from("1".to_owned()).unwrap();
+        let marker = marker::example(OperationKind::Create);
+        let mark = Mark::Ours(Box::new(StoredMarker { id, marker }));
+        let record = record_of(&instance(), Some(mark), None, true);
+        let operation = record.operation.unwrap();
+        assert_eq!(operation.state, OperationState::Failed);
+        assert_eq!(operation.condition, Some(Condition::Intact));
+        assert_eq!(operation.token, None);
+    }
+
+    fn task(description: &str, state: TaskState) -> Task {
+        Task {
+            id: TaskId::new(1),
+            state,
+            description: description.to_owned(),
+            started_at: None,
+            result: None,
+            user: None,
+            deployment: None,
+            context: None,
+        }
+    }
+
+    #[test]
+    fn a_task_shows_whether_the_instance_goes_and_nothing_else() {
+        use OperationState::{Failed, InProgress, Succeeded};
+        for (description, state, kind, expected) in [
+            (
+                "delete deployment service-instance_1",
+                TaskState::Processing,
+                Some(OperationKind::Delete),
+                InProgress,
+            ),
+            ("create deployment", TaskState::Queued, None, InProgress),
+            ("create deployment", TaskState::Timeout, None, Failed),
+            (
+                "run errand smoke from deployment service-instance_1",
+                TaskState::Done,
+                None,
+                Succeeded,
+            ),
+        ] {
+            let latest = view_of_task(&task(description, state));
+            assert_eq!((latest.kind, latest.state), (kind, expected));
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! How an operation is doing, answered from a driver's memory, else from its marker, else from the token.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use odb_api_types::{
+    ids::{InstanceId, PlanId, RequestId},
+    kind::OperationKind,
+    management::OperationState,
+};
+use odb_clients::{
+    director::{ContextId, Deployment, Task, TaskFilter, TaskState},
+    http::Call,
+};
+use odb_core::{
+    engine::{LastOperation, OperationView, RequestDigest, RequestIdentity},
+    user_message::UserMessage,
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    BoshEngine,
+    deployment::{deployment, of_context, task_reference},
+    fault::Fault,
+    reconciler::{
+        drivers::Known,
+        narrative,
+        next_step::{Doing, Progress, stages},
+        operation::{Operation, SnapshotState, UNKNOWN_TASK},
+        traces::{self, Footprint},
+    },
+    records::{
+        in_flight,
+        instance_record::view,
+        marker::{ClientRole, Marker, NewMarker},
+        token::OperationToken,
+        unfinished,
+    },
+};
+
+/// The specification's unit of waiting is the second.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How the operation is doing that the platform asks about. Without a token that fits, the instance's latest one.
+///
+/// With a driver at work nobody is asked; else the marker, and where there is none the Director's tasks.
+pub(crate) async fn last_operation(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    token: Option<&OperationToken>,
+    request: &RequestId,
+) -> Result<LastOperation, Fault> {
+    let token = token.filter(|token| token.names(instance) != Some(false));
+    let latest = latest(engine, call, instance, token, request).await?;
+    match token {
+        Some(token) => as_asked(engine, call, instance, token, latest).await,
+        None => Ok(latest),
+    }
+}
+
+/// The success of another operation is none of the one that is asked about: a platform forgets an instance whose
+/// deletion has succeeded, and believes in changes that have.
+async fn as_asked(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    token: &OperationToken,
+    latest: LastOperation,
+) -> Result<LastOperation, Fault> {
+    let LastOperation::Known(OperationView { kind, .. }, _) = &latest else {
+        return Ok(latest);
+    };
+    if !has_succeeded(&latest) || kind.is_some_and(OperationKind::deletes) {
+        return Ok(latest);
+    }
+    if token.kind.deletes() {
+        return Ok(failed(narrative::still_there(token.kind)));
+    }
+    let is_another = kind.is_some_and(|kind| kind != token.kind);
+    match &token.context {
+        Some(context) if is_another && token.names(instance) == Some(true) => {
+            let filter = of_context(context);
+            let tasks = engine.neighbours.director.tasks(call, &filter).await;
+            let tasks = tasks.map_err(Fault::director("list the operation's tasks"))?;
+            Ok(if tasks.iter().any(has_failed) {
+                failed(narrative::followed_by_another(token.kind))
+            } else {
+                latest
+            })
+        }
+        Some(_) | None => Ok(latest),
+    }
+}
+
+async fn latest(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    token: Option<&OperationToken>,
+    request: &RequestId,
+) -> Result<LastOperation, Fault> {
+    if let Some(known) = engine.drivers.known(instance) {
+        if let Some(token) = token.filter(|token| was_cut_short(&known, token)) {
+            return Ok(failed(narrative::cut_short(token.kind)));
+        }
+        return Ok(seen(engine, &known));
+    }
+    let stored = engine.neighbours.markers.read(call, instance).await?;
+    let Some(stored) = stored else {
+        return match token {
+            Some(token) => match adopt(engine, call, instance, token, request).await? {
+                Some(standing) => Ok(standing),
+                None => guess_after(engine, call, instance, token, request).await,
+            },
+            None => guess(engine, call, instance).await,
+        };
+    };
+    // A Go broker leaves no markers: what it began is newer than what ours remembers.
+    if let Some(token) = token.filter(|token| {
+        token.is_foreign() && token.context.as_ref() != Some(&stored.marker.context)
+    }) && let Some(standing) = adopt(engine, call, instance, token, request).await?
+    {
+        return Ok(standing);
+    }
+    Ok(if stored.marker.outcome.is_some() {
+        let ended = view(&Operation::of_stored(instance, stored), None);
+        LastOperation::Known(ended, SHORTEST_PAUSE)
+    } else {
+        seen(engine, &in_flight::take_over(engine, instance, stored))
+    })
+}
+
+/// Carries on what a Go broker began, or what began without a marker, once the Director confirms it.
+async fn adopt(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    token: &OperationToken,
+    request: &RequestId,
+) -> Result<Option<LastOperation>, Fault> {
+    let director = &engine.neighbours.director;
+    let task = match &token.context {
+        Some(context) if token.task == UNKNOWN_TASK => {
+            let tasks = director.tasks(call, &of_context(context)).await;
+            tasks.map(|tasks| tasks.into_iter().next())
+        }
+        _ => director.task(call, token.task).await,
+    };
+    let task = task.map_err(Fault::director("read the operation's task"))?;
+    let Some(task) = task.filter(|task| confirms(task, instance, token)) else {
+        return Ok(None);
+    };
+    if let Some(context) = &token.context {
+        let tasks = director
+            .tasks(call, &of_context(context))
+            .await
+            .map_err(Fault::director("list the operation's tasks"))?;
+        if tasks.first().map(|first| first.id) != Some(task.id) {
+            return Ok(None);
+        }
+    }
+    if !knows_errands(engine, token) || was_overtaken(engine, call, instance, token, &task).await? {
+        return Ok(None);
+    }
+    let mut record = Marker::new(NewMarker {
+        offering: engine.offering.id.clone(),
+        plan: PlanId::unknown(),
+        operation: token.kind,
+        // Without a context id the first task is the only one.
+        context: token.context.clone().unwrap_or_else(ContextId::random),
+        request: request.clone(),
+        target: None,
+        errands: token.errands(),
+        digest: RequestDigest::new(RequestIdentity(&Value::Null)),
+        dashboard_url: None,
+        labels: Map::new(),
+    });
+    record.client = adopted_client(token, engine.neighbours.clients.are_defined());
+    let started = task.started_at.and_then(|at| Timestamp::try_from(at).ok());
+    record.began = started.or(record.began);
+    let operation = Operation {
+        first_task: Some(task.id),
+        ..Operation::new(instance, record, None)
+    };
+    let adopted = engine.drivers.take_over(&engine.neighbours, operation);
+    Ok(Some(seen(engine, &adopted)))
+}
+
+/// A token starts no errand but those that the operator has configured, and none without a context that joins it to
+/// the operation.
+fn knows_errands(engine: &BoshEngine, token: &OperationToken) -> bool {
+    let plans = &engine.offering.plans;
+    token.errands().iter().all(|errand| {
+        let configured = plans.iter().flat_map(|plan| {
+            let errands = &plan.lifecycle_errands;
+            errands.post_deploy.iter().chain(&errands.pre_delete)
+        });
+        token.context.is_some()
+            && configured
+                .into_iter()
+                .any(|known| known.name == errand.name)
+    })
+}
+
+/// Something newer was done with the deployment, which an old operation must not go on with.
+async fn was_overtaken(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    token: &OperationToken,
+    first: &Task,
+) -> Result<bool, Fault> {
+    let filter = TaskFilter {
+        deployment: Some(deployment(instance)),
+        ..TaskFilter::default()
+    };
+    let tasks = engine.neighbours.director.tasks(call, &filter).await;
+    let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+    Ok(tasks.iter().any(|task| {
+        task.id > first.id
+            && task.context != token.context
+            && Doing::of(&task.description) != Doing::Other
+    }))
+}
+
+fn seen(engine: &BoshEngine, known: &Known) -> LastOperation {
+    let at_work = known.snapshot.since.elapsed();
+    let ask_again = pace(at_work, engine.neighbours.timings.longest_look);
+    LastOperation::Known(known.view(), ask_again)
+}
+
+/// Nobody remembers the operation, and the Director has dropped its tasks, or never had any: its audit has to tell how it
+/// ended, else what is there.
+async fn guess_after(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    token: &OperationToken,
+    request: &RequestId,
+) -> Result<LastOperation, Fault> {
+    let is_ours = token.names(instance) == Some(true);
+    let kind = token.kind;
+    let (deployed, newest) = look(engine, call, instance).await?;
+    let is_there = matches!(
+        deployed,
+        Deployment::Deployed(_) | Deployment::NeverDeployed
+    );
+    let message = UserMessage {
+        service: &engine.offering.name,
+        instance,
+        request,
+        reference: (token.task != UNKNOWN_TASK).then(|| task_reference(token.task)),
+        operation: Some(kind.to_string()),
+    };
+    if is_there && is_ours {
+        match trace_of(engine, call, instance, token).await {
+            Some(Progress::Failed | Progress::Shut) => {
+                let text = format!("Instance {} failed: {message}", kind.noun());
+                return Ok(failed(text));
+            }
+            Some(Progress::Done) if !kind.deletes() => {
+                return Ok(succeeded(narrative::completed(kind)));
+            }
+            Some(Progress::Done | Progress::Running) | None => {}
+        }
+    }
+    let is_known_by_later = newest.as_ref().is_some_and(|task| task.id >= token.task);
+    Ok(match judge_newest(engine, &deployed, newest) {
+        LastOperation::Unknown if kind.deletes() => LastOperation::Gone,
+        // A platform would ask on for days for an instance that is not there.
+        LastOperation::Unknown if is_ours => failed(narrative::nothing_there(kind)),
+        latest if has_succeeded(&latest) && kind.deletes() => failed(narrative::still_there(kind)),
+        // That it is there shows no change to it.
+        latest
+            if has_succeeded(&latest)
+                && kind != OperationKind::Create
+                && is_ours
+                && !is_known_by_later =>
+        {
+            failed(narrative::unknown_end(kind, &message))
+        }
+        latest => latest,
+    })
+}
+
+/// What the audit tells of the task that a token names. Where errands follow it that one says nothing.
+async fn trace_of(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+    token: &OperationToken,
+) -> Option<Progress> {
+    let name = deployment(instance);
+    let director = &engine.neighbours.director;
+    let tasks = [token.task.number()];
+    let traces = traces::of(director, call, &name, Footprint::Tasks(&tasks)).await;
+    let progress = traces.ok()?.tasks.first()?.judged.progress;
+    let is_last = token.errands().is_empty() || progress != Progress::Done;
+    is_last.then_some(progress)
+}
+
+/// Nobody remembers the operation: the deployment's newest task has to do.
+pub(crate) async fn guess(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+) -> Result<LastOperation, Fault> {
+    let (deployed, newest) = look(engine, call, instance).await?;
+    Ok(judge_newest(engine, &deployed, newest))
+}
+
+/// The deployment of an instance, and the newest task that has held it.
+async fn look(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+) -> Result<(Deployment, Option<Task>), Fault> {
+    let name = deployment(instance);
+    let director = &engine.neighbours.director;
+    let filter = TaskFilter {
+        deployment: Some(name.clone()),
+        ..TaskFilter::default()
+    };
+    let (deployed, tasks) = tokio::join!(
+        director.deployment(call, &name),
+        director.tasks(call, &filter)
+    );
+    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
+    let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+    let newest = tasks.into_iter().rfind(unfinished::takes_the_lock);
+    Ok((deployed, newest))
+}
+
+fn judge_newest(engine: &BoshEngine, deployed: &Deployment, newest: Option<Task>) -> LastOperation {
+    if matches!(deployed, Deployment::Absent | Deployment::ForeignTeam) {
+        return LastOperation::Unknown;
+    }
+    let Some(task) = newest else {
+        return if matches!(deployed, Deployment::Deployed(_)) {
+            succeeded(narrative::completed(OperationKind::Create))
+        } else {
+            failed("The latest operation has failed: nothing was deployed".to_owned())
+        };
+    };
+    match &task.state {
+        TaskState::Done => succeeded("The latest operation has completed".to_owned()),
+        TaskState::Error | TaskState::Cancelled | TaskState::Timeout => failed(format!(
+            "The latest operation has failed. Please ask your operator for help and quote task-id: {}",
+            task.id
+        )),
+        TaskState::Queued
+        | TaskState::Processing
+        | TaskState::Cancelling
+        | TaskState::Unknown(_) => LastOperation::Known(
+            OperationView::new(
+                None,
+                OperationState::InProgress,
+                "The latest operation is in progress".to_owned(),
+            ),
+            engine.neighbours.timings.longest_look,
+        ),
+    }
+}
+
+/// Nobody remembers whether an adopted operation made the client: if it did, the client says so itself. Where none are defined
+/// a Go broker makes none either, and the UAA need not be asked.
+fn adopted_client(token: &OperationToken, are_defined: bool) -> ClientRole {
+    if !are_defined {
+        return ClientRole::None;
+    }
+    let makes_clients = matches!(
+        token.kind,
+        OperationKind::Create | OperationKind::Update | OperationKind::Upgrade
+    );
+    if makes_clients && token.context.is_some() {
+        ClientRole::Made
+    } else {
+        ClientRole::Kept
+    }
+}
+
+fn succeeded(description: String) -> LastOperation {
+    let view = OperationView::new(None, OperationState::Succeeded, description);
+    LastOperation::Known(view, SHORTEST_PAUSE)
+}
+
+fn failed(description: String) -> LastOperation {
+    let view = OperationView::new(None, OperationState::Failed, description);
+    LastOperation::Known(view, SHORTEST_PAUSE)
+}
+
+pub(crate) fn has_succeeded(latest: &LastOperation) -> bool {
+    matches!(latest, LastOperation::Known(operation, _) if operation.is_success())
+}
+
+fn has_failed(task: &Task) -> bool {
+    matches!(
+        task.state,
+        TaskState::Error | TaskState::Cancelled | TaskState::Timeout
+    )
+}
+
+/// The platform asks about an operation that was none any more when the instance was deleted.
+fn was_cut_short(latest: &Known, token: &OperationToken) -> bool {
+    let is_gone = matches!(&latest.snapshot.state, SnapshotState::Ended { outcome, .. } if outcome.is_success());
+    latest.operation.kind().deletes()
+        && is_gone
+        && !token.kind.deletes()
+        && token
+            .context
+            .as_ref()
+            .is_some_and(|context| *context != latest.operation.record.context)
+}
+
+/// A driver's own pause is a third of the time that it has been at work: whoever asks in between reads nothing new.
+fn pace(at_work: Duration, longest: Duration) -> Duration {
+    (at_work / 3).clamp(SHORTEST_PAUSE, longest.max(SHORTEST_PAUSE))
+}
+
+/// A token is believed when the Director knows its task as the first one of this instance and this kind: a made-up one must
+/// not start errands or remove anything (`spec/contracts/osb-api.md`, L-05).
+fn confirms(task: &Task, instance: &InstanceId, token: &OperationToken) -> bool {
+    let stages = stages(token.kind, &token.errands());
+    task.deployment.as_ref() == Some(&deployment(instance))
+        && was_begun_under(task.context.as_ref(), instance, token)
+        && stages
+            .first()
+            .is_some_and(|stage| Doing::of(&task.description).fits(stage))
+}
+
+/// A Go broker deletes an instance without errands under a context id that its token does not have
+/// (`spec/contracts/broker-behaviour.md` §3.11).
+fn was_begun_under(
+    context: Option<&ContextId>,
+    instance: &InstanceId,
+    token: &OperationToken,
+) -> bool {
+    match (context, &token.context) {
+        (Some(context), None) if token.kind.deletes() => {
+            context.as_str().strip_prefix("delete-") == Some(instance.as_str())
+        }
+        (context, told) => context == told.as_ref(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adopted_operation_has_a_client_only_where_clients_are_defined() {
+        let text = r#"{"BoshTaskID":7,"OperationType":"create","BoshContextID":"c"}"#;
+        let token = OperationToken::parse(text).expect("it is the Go broker's form");
+        assert_eq!(adopted_client(&token, false), ClientRole::None);
+        assert_eq!(adopted_client(&token, true), ClientRole::Made);
+    }
+
+    #[test]
+    fn the_pause_between_two_polls_grows_from_a_second_to_the_drivers_longest() {
+        let longest = Duration::from_secs(5);
+        for (at_work, pause) in [(0, 1), (2, 1), (6, 2), (12, 4), (15, 5), (3600, 5)] {
+            assert_eq!(
+                pace(Duration::from_secs(at_work), longest),
+                Duration::from_secs(pause),
+                "{at_work}"
+            );
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The latest operation on an instance as operators see it: from its driver's memory, else from its marker and its tasks,
+//! else from the tasks of the deployment.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use jiff::Timestamp;
+use odb_api_types::{
+    ids::InstanceId,
+    management::{OperationStatus, StageName, StageState, StageStatus},
+};
+use odb_clients::{
+    director::{Deployment, ErrandResult, Task, TaskFilter, TaskId, TaskState},
+    http::Call,
+};
+use odb_core::engine::{LastOperation, OperationView};
+
+use crate::{
+    BoshEngine,
+    deployment::{deployment, of_context},
+    fault::Fault,
+    reconciler::{
+        failure::BadEnd,
+        next_step::{Doing, Former, Judged, Progress, next_step},
+        operation::Operation,
+    },
+    records::{
+        course::{self, StepLog},
+        in_flight,
+        instance_record::view,
+        last_operation,
+        reading::LATEST_TASKS,
+        unfinished,
+    },
+};
+
+/// Tasks that are looked at at the same time. Of each there is an event log, which is read whole.
+const TASKS_AT_ONCE: usize = 4;
+
+/// What is known of tasks that nobody follows.
+#[derive(Default)]
+struct Hindsight {
+    judged: Vec<Judged>,
+    logs: BTreeMap<TaskId, StepLog>,
+    /// Why the last one that failed did.
+    error: Option<(TaskId, String)>,
+}
+
+/// The latest operation on an instance. `None` where there is no such instance, or none that has ever been worked on.
+pub(crate) async fn review(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+) -> Result<Option<OperationStatus>, Fault> {
+    if let Some(known) = engine.drivers.known(instance) {
+        return Ok(Some(known.view().status(instance.clone())));
+    }
+    match engine.neighbours.markers.read(call, instance).await? {
+        Some(stored) if in_flight::never_began(engine, instance, &stored.marker) => {
+            review_tasks(engine, call, instance).await
+        }
+        Some(stored) if stored.marker.outcome.is_some() => {
+            let operation = Operation::of_stored(instance, stored);
+            review_ended(engine, call, &operation).await.map(Some)
+        }
+        Some(stored) => {
+            let known = in_flight::take_over(engine, instance, stored);
+            Ok(Some(known.view().status(instance.clone())))
+        }
+        None => review_tasks(engine, call, instance).await,
+    }
+}
+
+/// What a marker remembers, with the tasks that the Director still has.
+async fn review_ended(
+    engine: &BoshEngine,
+    call: &Call,
+    operation: &Operation,
+) -> Result<OperationStatus, Fault> {
+    let filter = TaskFilter {
+        limit: Some(LATEST_TASKS),
+        ..of_context(&operation.record.context)
+    };
+    let director = &engine.neighbours.director;
+    let tasks = director
+        .tasks(call, &filter)
+        .await
+        .map_err(Fault::director("list the operation's tasks"))?;
+    let Hindsight {
+        judged,
+        logs,
+        error,
+    } = look_back(engine, call, &tasks).await?;
+    let (kind, stages, view) = (operation.kind(), operation.stages(), view(operation, None));
+    let plan = next_step(kind, &stages, &judged, Former::AtRest);
+    let mut reports = course::reports(kind, &stages, &plan.stages, &logs);
+    if let (Some((task, error)), false) = (error, view.is_success()) {
+        course::note_error(&mut reports, Some(task), &error);
+    }
+    course::end(&mut reports, view.is_success());
+    let ended = OperationView {
+        began: view.began.or_else(|| tasks.first().and_then(began)),
+        stages: Arc::new(reports),
+        ..view
+    };
+    Ok(ended.status(operation.instance.clone()))
+}
+
+/// Nobody remembers an operation: the tasks that have held the deployment last, and belong together, have to do.
+async fn review_tasks(
+    engine: &BoshEngine,
+    call: &Call,
+    instance: &InstanceId,
+) -> Result<Option<OperationStatus>, Fault> {
+    let name = deployment(instance);
+    let director = &engine.neighbours.director;
+    let filter = TaskFilter {
+        deployment: Some(name.clone()),
+        limit: Some(LATEST_TASKS),
+        ..TaskFilter::default()
+    };
+    let (latest, deployed, tasks) = tokio::join!(
+        last_operation::guess(engine, call, instance),
+        director.deployment(call, &name),
+        director.tasks(call, &filter)
+    );
+    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
+    let mut tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+    if matches!(deployed, Deployment::Absent | Deployment::ForeignTeam) {
+        return Ok(None);
+    }
+    tasks.retain(unfinished::takes_the_lock);
+    if let Some(newest) = tasks.last().cloned() {
+        tasks.retain(|task| {
+            task.id == newest.id || (task.context.is_some() && task.context == newest.context)
+        });
+    }
+    let LastOperation::Known(view, _) = latest? else {
+        return Ok(None);
+    };
+    let Hindsight {
+        judged,
+        logs,
+        error,
+    } = look_back(engine, call, &tasks).await?;
+    let mut reports: Vec<StageStatus> = judged
+        .iter()
+        .filter_map(|task| stage_of(task, &logs))
+        .collect();
+    if let Some((task, error)) = error {
+        course::note_error(&mut reports, Some(task), &error);
+    }
+    let seen = OperationView {
+        began: tasks.first().and_then(began),
+        stages: Arc::new(reports),
+        ..view
+    };
+    Ok(Some(seen.status(instance.clone())))
+}
+
+/// What tasks came to, what they have told of their steps, and why the last one failed, if it did. What the Director does
+/// not tell is left out.
+async fn look_back(engine: &BoshEngine, call: &Call, tasks: &[Task]) -> Result<Hindsight, Fault> {
+    let looks: Vec<_> = tasks
+        .iter()
+        .map(|task| look_back_at(engine, call, task))
+        .collect();
+    let looks = stream::iter(looks).buffered(TASKS_AT_ONCE);
+    looks
+        .try_fold(
+            Hindsight::default(),
+            async |mut all, (judged, log, error)| {
+                all.logs.insert(judged.id, log);
+                all.error = error.map(|error| (judged.id, error)).or(all.error);
+                all.judged.push(judged);
+                Ok(all)
+            },
+        )
+        .await
+}
+
+async fn look_back_at(
+    engine: &BoshEngine,
+    call: &Call,
+    task: &Task,
+) -> Result<(Judged, StepLog, Option<String>), Fault> {
+    let director = &engine.neighbours.director;
+    let doing = Doing::of(&task.description);
+    let mut results = Vec::new();
+    let progress = match (&task.state, &doing) {
+        (state, _) if !state.is_finished() => Progress::Running,
+        (TaskState::Done, Doing::Errand(_)) => {
+            results = director
+                .errand_results(call, task.id)
+                .await
+                .map_err(Fault::director("read the results of a lifecycle errand"))?;
+            if results.iter().all(ErrandResult::succeeded) {
+                Progress::Done
+            } else {
+                Progress::Failed
+            }
+        }
+        (TaskState::Done, _) => Progress::Done,
+        _ => Progress::Failed,
+    };
+    let chunk = director
+        .events(call, task.id, 0)
+        .await
+        .map_err(Fault::director("read the event log of a task"))?;
+    let mut log = StepLog::default();
+    log.absorb(&chunk.events);
+    if progress == Progress::Done {
+        log.complete();
+    }
+    let error = (progress == Progress::Failed)
+        .then(|| BadEnd::of(task, &results).tell(task.id, &chunk.events));
+    let judged = Judged {
+        id: task.id,
+        doing,
+        progress,
+    };
+    Ok((judged, log, error))
+}
+
+/// When a worker began with a task, as the Director tells.
+fn began(task: &Task) -> Option<Timestamp> {
+    Timestamp::try_from(task.started_at?).ok()
+}
+
+/// The stage that a task is, where nobody knows the operation.
+fn stage_of(task: &Judged, logs: &BTreeMap<TaskId, StepLog>) -> Option<StageStatus> {
+    let name = match &task.doing {
+        Doing::Deploy => StageName::Deploy,
+        Doing::Errand(name) => StageName::Errand(name.clone()),
+        Doing::Delete => StageName::Delete,
+        Doing::Other => return None,
+    };
+    let state = match task.progress {
+        Progress::Running => StageState::Running,
+        Progress::Done => StageState::Done,
+        Progress::Failed | Progress::Shut => StageState::Failed,
+    };
+    Some(StageStatus {
+        name,
+        state,
+        task: Some(task.id.number()),
+        steps: logs.get(&task.id).map(StepLog::reports).unwrap_or_default(),
+        error: None,
+    })
+}

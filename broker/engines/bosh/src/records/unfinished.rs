@@ -1,0 +1,39 @@
+//! The tasks that hold a deployment, or wait for it.
+
+use odb_clients::{
+    ServiceError,
+    director::{DeploymentName, Director, Task, TaskFilter, TaskState},
+    http::Call,
+};
+
+/// How the Director describes tasks of a deployment that take no lock and change nothing of it
+/// (`spec/contracts/director-api.md`, "Deploying").
+const HARMLESS: &[&str] = &[
+    "retrieve vm-stats",
+    "fetch logs",
+    "ssh: ",
+    "snapshot deployment",
+];
+
+/// The tasks that hold a deployment, or wait for it. Who looks at its VMs or their logs is in nobody's way.
+pub(crate) async fn of(
+    director: &Director,
+    call: &Call,
+    deployment: &DeploymentName,
+) -> Result<Vec<Task>, ServiceError> {
+    let filter = TaskFilter {
+        deployment: Some(deployment.clone()),
+        states: TaskState::unfinished(),
+        ..TaskFilter::default()
+    };
+    let mut tasks = director.tasks(call, &filter).await?;
+    tasks.retain(takes_the_lock);
+    Ok(tasks)
+}
+
+/// What is not known is taken to be in the way.
+pub(crate) fn takes_the_lock(task: &Task) -> bool {
+    !HARMLESS
+        .iter()
+        .any(|text| task.description.starts_with(text))
+}
