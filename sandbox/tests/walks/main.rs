@@ -7,7 +7,7 @@
 //! - task states only move forward;
 //! - no process runs without a VM, and no VM is there without a deployment.
 //!
-//! The seed that draws the walks is printed; `ODB_SEED` draws the same again. `ODB_WALKS` says how many there are.
+//! A usual run takes always the same walks; `ODB_SEED` draws others, `ODB_WALKS` says how many there are.
 
 #![cfg(test)]
 
@@ -41,9 +41,11 @@ proptest! {
 
 /// How many walks a usual run takes.
 const USUAL: u32 = 3;
+/// Draws those of a usual run.
+const USUAL_SEED: u64 = 20_250_817;
 
 fn config() -> Config {
-    let seed = number("ODB_SEED").unwrap_or_else(rand::random);
+    let seed = number("ODB_SEED").unwrap_or(USUAL_SEED);
     let cases = number("ODB_WALKS").unwrap_or(USUAL);
     println!("{cases} walks, ODB_SEED={seed}");
     Config {

@@ -10,8 +10,8 @@
 //! - no secret of the foundation, of the broker's configuration or of the run can be read by anybody;
 //! - where the user saw a failure, the operator's log names the failing call under the request's id.
 //!
-//! A run takes a sample of the cases, drawn by a seed that is printed; `ODB_SEED` draws the same again. `ODB_CASES` says
-//! how many cases to take, or `all`, which `scripts/test --full` does; any other text takes those whose titles contain it.
+//! A run takes a sample of the cases, always the same; `ODB_SEED` draws another one. `ODB_CASES` says how many cases to
+//! take, or `all`, which `scripts/test --full` does; any other text takes those whose titles contain it.
 //!
 //! | module | what it holds |
 //! | --- | --- |
