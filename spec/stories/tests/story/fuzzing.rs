@@ -99,10 +99,24 @@ async fn ask_whatever_comes_to_mind(
     let status = process.exit(PATIENCE).await;
     assert!(
         status.success(),
-        "{}{}",
+        "{}{}{}",
         process.output(),
-        process.complaints()
+        process.complaints(),
+        log_of_errors(broker)
     );
+}
+
+/// What the broker has logged about the requests that it answered with 500.
+fn log_of_errors(broker: &Broker) -> String {
+    let log = broker.log();
+    let failed = log
+        .iter()
+        .filter(|line| line.text().contains("\"http.status\":500"));
+    let requests: Vec<&str> = failed.filter_map(|line| line.field("request.id")).collect();
+    let of_them = log
+        .iter()
+        .filter(|line| requests.iter().any(|request| line.mentions(request)));
+    of_them.map(|line| format!("{}\n", line.text())).collect()
 }
 
 fn expect_answers(broker: &Broker, statuses: &[&str]) {
