@@ -2,10 +2,13 @@
 //! starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls read its snapshot and have no
 //! side effects of their own.
 
-mod amnesia;
 mod cancelling;
-mod ending;
+mod cleanup;
+mod context;
+mod history;
 mod obstacle;
+mod outcome;
+mod rollback;
 mod stopping;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -18,7 +21,7 @@ use odb_api_types::{
 use odb_clients::{
     ServiceError,
     director::{SubmitError, TaskId, TaskState},
-    http::{Call, StatusCode},
+    http::StatusCode,
 };
 use odb_core::metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue, metrics};
 use odb_redaction::Chain;
@@ -38,6 +41,7 @@ use crate::{
         next_step::{Doing, Former, Judged, Progress, Stage, Step, next_step},
         observer::Observer,
         operation::{Begun, Operation, Plea, Snapshot, SnapshotState},
+        traces::Verdict,
     },
     records::{
         course::{self, StepLog},
@@ -45,28 +49,27 @@ use crate::{
     },
     wait::{Absence, Backoff},
 };
-use amnesia::Recalled;
 use cancelling::Repeats;
+use context::Context;
+use history::{History, has_lost_newest};
 use obstacle::Obstacle;
-use stopping::Stopping;
+use outcome::{Record, write_outcome};
+use stopping::{Stopping, Unconfirmed, is_over};
 
 /// Carries one operation to its end.
 pub(crate) struct Driver {
-    neighbours: Arc<Neighbours>,
-    operation: Operation,
+    context: Context,
     stages: Vec<Stage>,
     observer: Observer,
-    inquirer: Inquirer,
     latest: LatestStep,
     /// The tasks as they were last seen, and the steps of those that were followed.
     seen: Vec<Judged>,
     steps: BTreeMap<TaskId, StepLog>,
     snapshot: watch::Sender<Snapshot>,
     stopping: Stopping,
-    /// While what was sent last may still be on its way: for how long the Director has been seen without it.
-    doubt: Option<Absence>,
-    /// What the audit tells, once it was asked because tasks are missing.
-    recalled: Option<Recalled>,
+    /// What was sent last.
+    unconfirmed: Unconfirmed,
+    history: History,
     /// While a task is followed that is to be cancelled.
     repeats: Option<Repeats>,
 }
@@ -147,23 +150,19 @@ impl Driver {
         );
         Self {
             observer: Observer::new(neighbours.clone(), &operation, inquirer.clone()),
-            inquirer,
-            // The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
-            doubt: match (operation.begun, &operation.record.cuts_short) {
-                (Begun::Here, None) => None,
-                (Begun::Here, Some(_)) | (Begun::Redirected(_) | Begun::Elsewhere, _) => {
-                    Some(Absence::default())
-                }
-            },
+            unconfirmed: Unconfirmed::of(&operation),
             seen: Vec::new(),
             steps: BTreeMap::new(),
             stages: operation.stages(),
-            neighbours,
-            operation,
+            context: Context {
+                neighbours,
+                operation,
+                inquirer,
+            },
             latest: LatestStep::default(),
             snapshot,
             stopping: Stopping::default(),
-            recalled: None,
+            history: History::default(),
             repeats: None,
         }
     }
@@ -172,7 +171,7 @@ impl Driver {
     ///
     /// There is one for each operation in progress, for hours: what is awaited for moments only has its state on the heap.
     pub(crate) fn run(self) -> impl Future<Output = ()> + Send {
-        let operation = &self.operation;
+        let operation = &self.context.operation;
         let span = tracing::info_span!(
             "driver",
             request.id = %operation.record.request,
@@ -186,15 +185,15 @@ impl Driver {
 
     async fn run_to_the_end(&mut self) {
         tracing::info!("following the operation");
-        let origin = match self.operation.begun {
+        let origin = match self.context.operation.begun {
             Begun::Here => OperationOrigin::Here,
             Begun::Redirected(since) => OperationOrigin::Redirected {
                 since: since.into_std(),
             },
             Begun::Elsewhere => OperationOrigin::Elsewhere,
         };
-        let neighbours = self.neighbours.clone();
-        let record = &self.operation.record;
+        let neighbours = self.context.neighbours.clone();
+        let record = &self.context.operation.record;
         let plan = neighbours.offering.plan(&record.plan);
         let plan = plan.map(|plan| plan.name.as_str());
         let began = record.began.unwrap_or_else(Timestamp::now);
@@ -210,13 +209,11 @@ impl Driver {
         match driven {
             Ok(End::Succeeded) => {
                 tracing::info!("the operation has succeeded");
-                self.delete_obsolete_configs().await;
-                self.prune_secrets().await;
-                self.see_to_client().await;
+                cleanup::after_success(&self.context).await;
                 let outcome = Outcome::Succeeded {
-                    description: narrative::completed(self.operation.kind()),
+                    description: narrative::completed(self.context.operation.kind()),
                 };
-                if self.operation.kind().deletes() {
+                if self.context.operation.kind().deletes() {
                     // Its marker is gone, and with it the last thing there was to record.
                     counted.ended(OperationOutcome::Succeeded);
                     let at = Timestamp::now();
@@ -229,7 +226,7 @@ impl Driver {
             }
             Ok(End::NeverSubmitted) => {
                 tracing::warn!(code = %Code::NeverSubmitted, "the operation was never handed over to the Director");
-                self.undo().await;
+                rollback::roll_back(&self.context).await;
                 counted.ended(OperationOutcome::NeverSubmitted);
                 self.publish(SnapshotState::NeverSubmitted);
             }
@@ -243,53 +240,61 @@ impl Driver {
         let mut attempts = Attempts {
             stage: None,
             failed: 0,
-            backoff: Backoff::between_attempts(&self.neighbours.timings),
+            backoff: Backoff::between_attempts(&self.context.neighbours.timings),
         };
         let mut empty = Absence::default();
         loop {
-            let mut tasks = self.observer.look(&self.operation.record.context).await?;
-            self.add_traces(&mut tasks);
+            let mut tasks = self
+                .observer
+                .look(&self.context.operation.record.context)
+                .await?;
+            self.history.complete(&mut tasks);
             self.note_first(&tasks);
             self.seen.clone_from(&tasks);
-            let former = self.look_at_former(&tasks).await?;
+            let former = self
+                .stopping
+                .tasks_of_former(&self.context, &mut self.observer, &tasks)
+                .await?;
             let plan = next_step(
-                self.operation.kind(),
+                self.context.operation.kind(),
                 &self.stages,
                 &tasks,
                 self.stopping.former(&former),
             );
             match plan.step {
                 Step::Cancel(task) => {
-                    self.doubt = None;
+                    self.unconfirmed.clear();
                     Box::pin(self.cancel(task, 0)).await?;
                 }
                 Step::AwaitFormer => self.await_former().await,
                 Step::Wait(task, stage) => {
-                    self.doubt = None;
-                    if self.is_cancelled() {
+                    self.unconfirmed.clear();
+                    if self.context.is_cancelled() {
                         Box::pin(self.cancel(task, stage)).await?;
                     } else {
                         self.follow(task, stage).await?;
                     }
                 }
-                Step::Start(_) if self.is_in_doubt() => {
-                    sleep(self.neighbours.timings.first_retry).await;
+                Step::Start(_) if self.is_unconfirmed() => {
+                    sleep(self.context.neighbours.timings.first_retry).await;
                 }
                 // What was begun last is not seen any more: it is not begun again before it is known what came of it.
-                Step::Start(_) if self.has_lost_sight(&tasks) => {
-                    if self.has_recalled() {
+                Step::Start(_) if has_lost_newest(&self.observer, &tasks) => {
+                    if self.history.is_known(&self.observer) {
                         return Err(Obstacle::unknown());
                     }
-                    Box::pin(self.recall()).await;
+                    Box::pin(self.history.recall(&self.context, &self.observer)).await;
                 }
-                Step::Start(_) if self.is_cancelled() => {
+                Step::Start(_) if self.context.is_cancelled() => {
                     if has_deployed(&tasks) {
-                        Box::pin(self.see_to_client()).await;
+                        Box::pin(cleanup::settle_client(&self.context)).await;
                     }
                     return Err(Obstacle::cancelled());
                 }
-                Step::Start(_) if tasks.is_empty() && self.is_to_be_surveyed() => {
-                    Box::pin(self.survey()).await?;
+                Step::Start(_)
+                    if tasks.is_empty() && self.stopping.is_to_be_surveyed(&self.context) =>
+                {
+                    Box::pin(self.stopping.survey(&self.context, &mut self.stages)).await?;
                 }
                 Step::Start(stage) => {
                     Box::pin(self.begin(stage, &tasks, &mut attempts)).await?;
@@ -300,10 +305,12 @@ impl Driver {
                 }
                 Step::Succeed => return Ok(End::Succeeded),
                 Step::NeverSubmitted if self.is_to_be_awaited(&mut empty) => {
-                    sleep(self.neighbours.timings.first_look).await;
+                    sleep(self.context.neighbours.timings.first_look).await;
                 }
-                Step::NeverSubmitted | Step::Fail(None) if !self.has_recalled() => {
-                    Box::pin(self.recall()).await;
+                Step::NeverSubmitted | Step::Fail(None)
+                    if !self.history.is_known(&self.observer) =>
+                {
+                    Box::pin(self.history.recall(&self.context, &self.observer)).await;
                 }
                 Step::NeverSubmitted => return Box::pin(self.without_tasks()).await,
                 Step::Fail(None) if !tasks.iter().any(was_shut) => {
@@ -311,7 +318,7 @@ impl Driver {
                 }
                 Step::Fail(task) => {
                     if has_deployed(&tasks) {
-                        Box::pin(self.see_to_client()).await;
+                        Box::pin(cleanup::settle_client(&self.context)).await;
                     }
                     return Err(Box::pin(self.obstacle(task)).await);
                 }
@@ -337,7 +344,7 @@ impl Driver {
             }
             Err(error) if passes(&error) => {
                 if matches!(error, SubmitError::LostAnswer { .. }) {
-                    self.doubt = Some(Absence::default());
+                    self.unconfirmed.begin();
                 }
                 attempts.failed = attempts.failed.saturating_add(1);
                 insistence::tell(attempts.failed, &error, "start the next step");
@@ -353,11 +360,92 @@ impl Driver {
         Ok(())
     }
 
+    /// Tells polls how the operation has ended, and writes it down for later ones.
+    ///
+    /// One attempt at writing comes first: whoever reads of the end may order the next operation at once, which looks at the
+    /// marker. When it fails polls are told all the same.
+    /// It is counted once it is known that nobody has taken the operation over.
+    async fn end(
+        &self,
+        recorded: &Outcome,
+        told: Outcome,
+        counted: &FollowedOperation<'_>,
+        outcome: OperationOutcome,
+    ) {
+        let mut backoff = Backoff::between_attempts(&self.context.neighbours.timings);
+        let mut attempt = 1;
+        // The same text at each attempt: one whose answer was lost is then found again.
+        let now = Timestamp::now();
+        let mut record = write_outcome(&self.context, recorded, now, attempt).await;
+        if record != Record::Overtaken {
+            counted.ended(outcome);
+        }
+        let ended = SnapshotState::Ended {
+            outcome: told,
+            at: now,
+        };
+        self.publish(ended);
+        while record == Record::NotYet {
+            backoff.pause().await;
+            attempt += 1;
+            record = write_outcome(&self.context, recorded, now, attempt).await;
+        }
+    }
+
+    /// The first task may still be on its way, as long as none is known.
+    fn is_to_be_awaited(&self, absence: &mut Absence) -> bool {
+        let timings = &self.context.neighbours.timings;
+        self.observer.newest().is_none() && !is_over(absence, &self.observer, timings)
+    }
+
+    /// Asked after each look at the Director that has found nothing at work.
+    fn is_unconfirmed(&mut self) -> bool {
+        let timings = &self.context.neighbours.timings;
+        self.unconfirmed.remains(&self.observer, timings)
+    }
+
+    /// The first task of the operation that is cut short may still be on its way.
+    async fn await_former(&mut self) {
+        self.tell(0);
+        if self.is_unconfirmed() {
+            sleep(self.context.neighbours.timings.first_retry).await;
+        } else {
+            self.stopping.note_never_came();
+        }
+    }
+
+    /// Removes what an instance leaves behind.
+    async fn clean_up(&self) -> Result<(), Obstacle> {
+        self.tell(self.stages.len());
+        cleanup::remove_instance(&self.context).await
+    }
+
+    /// Judges by what is there. That nothing has changed is said only where it is known.
+    async fn without_tasks(&self) -> Result<End, Obstacle> {
+        let (context, observer) = (&self.context, &self.observer);
+        match self.history.verdict(context, observer).await? {
+            Verdict::NeverBegan => Ok(End::NeverSubmitted),
+            Verdict::Succeeded => {
+                if context.operation.kind().deletes() {
+                    self.clean_up().await?;
+                }
+                Ok(End::Succeeded)
+            }
+            Verdict::Failed => Err(Obstacle::new(
+                "the Director has no tasks of the operation any more, and no deploy of the deployment has succeeded"
+                    .to_owned(),
+            )),
+            Verdict::StillThere => Err(Obstacle::still_there()),
+            Verdict::Gone => Err(Obstacle::gone()),
+            Verdict::Unknown => Err(Obstacle::unknown()),
+        }
+    }
+
     fn note_first(&mut self, tasks: &[Judged]) {
-        if self.operation.first_task.is_none()
+        if self.context.operation.first_task.is_none()
             && let Some(first) = tasks.first()
         {
-            self.operation.first_task = Some(first.id);
+            self.context.operation.first_task = Some(first.id);
             self.snapshot
                 .send_modify(|snapshot| snapshot.first_task = Some(first.id));
         }
@@ -369,14 +457,14 @@ impl Driver {
         // The log is read from its beginning.
         self.steps.remove(&task);
         self.tell(stage);
-        let timings = self.neighbours.timings;
+        let timings = self.context.neighbours.timings;
         let mut offset = 0;
         let mut backoff = Backoff::between_looks(&timings);
         loop {
             backoff.pause().await;
-            let director = &self.neighbours.director;
+            let director = &self.context.neighbours.director;
             let read = |call| async move { director.task(&call, task).await };
-            let seen = self.inquirer.insist("read the task", read).await?;
+            let seen = self.context.inquirer.insist("read the task", read).await?;
             let seen = seen.map_or(TaskState::Done, |seen| seen.state);
             if seen.is_finished() {
                 tracing::info!(bosh.task.id = task.number(), "the task has ended");
@@ -387,9 +475,9 @@ impl Driver {
             }
             self.latest.note(&seen);
             Box::pin(self.cancel_again(task, &seen)).await;
-            let director = &self.neighbours.director;
+            let director = &self.context.neighbours.director;
             // Only the task's state decides; without its event log users read what they have read before.
-            match Box::pin(director.events(&self.call(), task, offset)).await {
+            match Box::pin(director.events(&self.context.call(), task, offset)).await {
                 Ok(chunk) => {
                     offset = chunk.next;
                     self.latest.absorb(&chunk.events);
@@ -408,11 +496,11 @@ impl Driver {
     async fn start(&mut self, stage: usize) -> Result<(), SubmitError> {
         self.latest = LatestStep::default();
         self.tell(stage);
-        let neighbours = &self.neighbours;
-        let (director, context) = (&neighbours.director, &self.operation.record.context);
+        let neighbours = &self.context.neighbours;
+        let (director, context) = (&neighbours.director, &self.context.operation.record.context);
         let work = match &self.stages[stage] {
             Stage::Errand(errand) => Work::Errand(errand.clone()),
-            Stage::Delete => Work::Delete(force(self.operation.kind())),
+            Stage::Delete => Work::Delete(force(self.context.operation.kind())),
             Stage::Stop | Stage::Deploy => {
                 return Err(SubmitError::Refused {
                     asked: "POST /deployments".to_owned(),
@@ -422,11 +510,11 @@ impl Driver {
                 });
             }
         };
-        let name = self.operation.deployment();
+        let name = self.context.operation.deployment();
         let waiting = metrics().queues.wait(Queue::Submission);
         let _place = neighbours.submissions.acquire().await;
         drop(waiting);
-        let call = self.call();
+        let call = self.context.call();
         let task = submission::submit(
             director,
             &call,
@@ -443,11 +531,11 @@ impl Driver {
 
     fn tell(&self, stage: usize) {
         let description = narrative::in_progress(&Scene {
-            kind: self.operation.kind(),
+            kind: self.context.operation.kind(),
             stages: &self.stages,
             stage,
             latest: &self.latest,
-            cancelling: cancelling_of(&self.operation, self.plea()),
+            cancelling: cancelling_of(&self.context.operation, self.plea()),
         });
         let mut reports = self.reports();
         if let Some(report) = reports
@@ -478,19 +566,18 @@ impl Driver {
         });
         if has_ended {
             // Nobody need listen.
-            let _ = self.neighbours.ends.send(self.operation.kind());
+            let _ = self
+                .context
+                .neighbours
+                .ends
+                .send(self.context.operation.kind());
         }
     }
 
     fn reports(&self) -> Vec<StageStatus> {
-        let kind = self.operation.kind();
+        let kind = self.context.operation.kind();
         let plan = next_step(kind, &self.stages, &self.seen, Former::AtRest);
         course::reports(kind, &self.stages, &plan.stages, &self.steps)
-    }
-
-    fn call(&self) -> Call {
-        Call::within(self.neighbours.timings.driver_call)
-            .with_request_id(self.operation.record.request.as_str())
     }
 }
 

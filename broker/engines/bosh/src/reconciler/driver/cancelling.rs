@@ -41,18 +41,13 @@ impl Repeats {
 }
 
 impl Driver {
-    /// An operator has cancelled the operation.
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.operation.record.cancelled_by.is_some()
-    }
-
     /// Cancels a task and waits for its end. It may end well before it notices, and one whose worker has died ends when the
     /// Director has given that up. One that the Director does not let us cancel goes on to its own end.
     pub(super) async fn cancel(&mut self, task: TaskId, stage: usize) -> Result<(), Obstacle> {
         self.tell(stage);
-        let director = &self.neighbours.director;
+        let director = &self.context.neighbours.director;
         let cancel = |call| async move { director.cancel(&call, task).await };
-        match self.inquirer.insist("cancel a task", cancel).await {
+        match self.context.inquirer.insist("cancel a task", cancel).await {
             Ok(Cancellation::Requested) => {
                 tracing::info!(bosh.task.id = task.number(), "the task is being cancelled");
                 self.note_plea(Plea::Granted);
@@ -84,8 +79,8 @@ impl Driver {
             }
             Err(error) => return Err(error.into()),
         }
-        self.repeats =
-            (self.plea() == Some(Plea::Granted)).then(|| Repeats::new(&self.neighbours.timings));
+        self.repeats = (self.plea() == Some(Plea::Granted))
+            .then(|| Repeats::new(&self.context.neighbours.timings));
         let followed = self.follow(task, stage).await;
         self.repeats = None;
         Ok(followed?)
@@ -103,7 +98,13 @@ impl Driver {
             bosh.task.id = task.number(),
             "the task goes on although it was cancelled; cancelling it again"
         );
-        if let Err(error) = self.neighbours.director.cancel(&self.call(), task).await {
+        if let Err(error) = self
+            .context
+            .neighbours
+            .director
+            .cancel(&self.context.call(), task)
+            .await
+        {
             tracing::warn!(code = %Code::Director, bosh.task.id = task.number(), error = %Chain(&error), "could not cancel the task again");
         }
     }

@@ -10,13 +10,12 @@ use odb_clients::{
 use odb_core::{
     engine::Condition,
     metrics::{FollowedOperation, OperationOutcome},
-    user_message::{IN_OUTCOME, UserMessage, with_cause},
+    user_message::{IN_OUTCOME, with_cause},
 };
 use odb_redaction::{Chain, redact};
 
 use super::Driver;
 use crate::{
-    deployment::task_reference,
     reconciler::narrative,
     records::{
         condition,
@@ -59,7 +58,7 @@ enum Ending {
 impl Driver {
     /// The full error stands in the event log; the task's own result is cut.
     pub(super) async fn obstacle(&mut self, task: Option<TaskId>) -> Obstacle {
-        let end = if self.is_cancelled() {
+        let end = if self.context.is_cancelled() {
             Ending::Cancellation
         } else {
             Ending::Failure
@@ -71,7 +70,7 @@ impl Driver {
                 ..Obstacle::new("the deployment was locked by another task".to_owned())
             };
         };
-        if let Some(error) = self.traced_error(id) {
+        if let Some(error) = self.history.error_of(id) {
             return Obstacle {
                 task: Some(id),
                 end,
@@ -101,10 +100,16 @@ impl Driver {
 
     /// The event log of the task that failed. That it failed is known without it: it is not waited for without end.
     async fn failed_events(&self, task: TaskId) -> Option<Vec<Event>> {
-        let mut backoff = Backoff::between_attempts(&self.neighbours.timings);
+        let mut backoff = Backoff::between_attempts(&self.context.neighbours.timings);
         let mut attempt = 1;
         loop {
-            let error = match self.neighbours.director.events(&self.call(), task, 0).await {
+            let error = match self
+                .context
+                .neighbours
+                .director
+                .events(&self.context.call(), task, 0)
+                .await
+            {
                 Ok(chunk) => return Some(chunk.events),
                 Err(error) => error,
             };
@@ -134,7 +139,7 @@ impl Driver {
         let description = match end {
             Ending::Cancellation => {
                 tracing::warn!(code = %Code::Cancelled, bosh.task.id = task.map(TaskId::number), cause, "the operation has been cancelled by the operator");
-                narrative::cancelled(self.operation.kind())
+                narrative::cancelled(self.context.operation.kind())
             }
             Ending::Failure => {
                 tracing::error!(code = %Code::TaskFailed, bosh.task.id = task.map(TaskId::number), cause, "the operation has failed");
@@ -146,26 +151,32 @@ impl Driver {
                     cause,
                     "the deployment is deleted, but what belongs to the instance could not be removed; the deletion can be repeated"
                 );
-                narrative::unclean(self.operation.kind(), &self.user_message(None))
+                narrative::unclean(
+                    self.context.operation.kind(),
+                    &self.context.user_message(None),
+                )
             }
             Ending::StillThere => {
                 tracing::error!(code = %Code::TaskFailed, cause, "the deletion has failed, and can be repeated");
-                narrative::still_there(self.operation.kind())
+                narrative::still_there(self.context.operation.kind())
             }
             Ending::Gone => {
                 tracing::error!(code = %Code::TaskFailed, cause, "the operation has failed");
-                narrative::nothing_there(self.operation.kind())
+                narrative::nothing_there(self.context.operation.kind())
             }
             Ending::Unknown => {
                 tracing::error!(code = %Code::TaskFailed, cause, "it is not known how the operation ended; it counts as failed, and can be repeated");
-                narrative::unknown_end(self.operation.kind(), &self.user_message(None))
+                narrative::unknown_end(
+                    self.context.operation.kind(),
+                    &self.context.user_message(None),
+                )
             }
         };
         let failed = |description| Outcome::Failed {
             description,
             condition: *condition,
         };
-        let detail = self.neighbours.error_detail;
+        let detail = self.context.neighbours.error_detail;
         let told = match end {
             Ending::Cancellation => description.clone(),
             Ending::Failure
@@ -202,23 +213,13 @@ impl Driver {
     }
 
     fn failure_for_user(&self, task: Option<TaskId>) -> String {
-        let kind = self.operation.kind();
+        let kind = self.context.operation.kind();
         // The upgrade errand's log is read by machines that look for this.
         if let (OperationKind::Upgrade, Some(task)) = (kind, task) {
             return format!("Failed for bosh task: {task}");
         }
-        let message = self.user_message(task);
+        let message = self.context.user_message(task);
         format!("Instance {} failed: {message}", kind.noun())
-    }
-
-    fn user_message(&self, task: Option<TaskId>) -> UserMessage<'_> {
-        UserMessage {
-            service: &self.neighbours.offering.name,
-            instance: &self.operation.instance,
-            request: &self.operation.record.request,
-            reference: task.or(self.operation.first_task).map(task_reference),
-            operation: Some(self.operation.kind().to_string()),
-        }
     }
 }
 

@@ -6,13 +6,58 @@
 //! there is none, one more may be on its way: it is looked for until there is no doubt any more.
 
 use odb_clients::{ServiceError, director::Deployment};
-use tokio::time::sleep;
+use odb_config::Timings;
 
-use super::{Driver, obstacle::Obstacle};
+use super::context::Context;
 use crate::{
-    reconciler::next_step::{Former, FormerTask, Judged, Stage},
+    reconciler::{
+        next_step::{Former, FormerTask, Judged, Stage},
+        observer::Observer,
+        operation::{Begun, Operation},
+    },
     wait::Absence,
 };
+
+/// A request whose work may still be on its way: since when the Director has been seen without it.
+#[derive(Debug)]
+pub(super) struct Unconfirmed(Option<Absence>);
+
+impl Unconfirmed {
+    /// The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
+    pub(super) fn of(operation: &Operation) -> Self {
+        Self(match (operation.begun, &operation.record.cuts_short) {
+            (Begun::Here, None) => None,
+            (Begun::Here, Some(_)) | (Begun::Redirected(_) | Begun::Elsewhere, _) => {
+                Some(Absence::default())
+            }
+        })
+    }
+
+    /// A request got no answer.
+    pub(super) fn begin(&mut self) {
+        self.0 = Some(Absence::default());
+    }
+
+    /// The work has been seen.
+    pub(super) fn clear(&mut self) {
+        self.0 = None;
+    }
+
+    /// Asked after each look at the Director that has found nothing at work.
+    pub(super) fn remains(&mut self, observer: &Observer, timings: &Timings) -> bool {
+        let Some(mut absence) = self.0 else {
+            return false;
+        };
+        let is_over = is_over(&mut absence, observer, timings);
+        self.0 = (!is_over).then_some(absence);
+        !is_over
+    }
+}
+
+/// What has not been seen will not turn up any more: the Director has answered without fail for long enough.
+pub(super) fn is_over(absence: &mut Absence, observer: &Observer, timings: &Timings) -> bool {
+    absence.note_after(observer.answered_since()) >= timings.lost_answer
+}
 
 /// How far the stage is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,69 +76,44 @@ impl Stopping {
             Former::Tasks(tasks)
         }
     }
-}
 
-impl Driver {
     /// The tasks of the operation that is cut short. Once the delete has a task of its own they do not matter any more.
-    pub(super) async fn look_at_former(
-        &mut self,
+    pub(super) async fn tasks_of_former(
+        &self,
+        context: &Context,
+        observer: &mut Observer,
         own: &[Judged],
     ) -> Result<Vec<FormerTask>, ServiceError> {
-        match &self.operation.record.cuts_short {
-            Some(cut) if own.is_empty() && !self.stopping.never_came => {
-                self.observer.former(&cut.context).await
-            }
+        match &context.operation.record.cuts_short {
+            Some(cut) if own.is_empty() && !self.never_came => observer.former(&cut.context).await,
             Some(_) | None => Ok(Vec::new()),
         }
     }
 
-    /// The first task of the operation that is cut short may still be on its way.
-    pub(super) async fn await_former(&mut self) {
-        self.tell(0);
-        if self.is_in_doubt() {
-            sleep(self.neighbours.timings.first_retry).await;
-        } else {
-            self.stopping.never_came = true;
-        }
+    /// The operation that is cut short never came to a task.
+    pub(super) fn note_never_came(&mut self) {
+        self.never_came = true;
     }
 
     /// What there is to be deleted is known only when everything has stopped.
-    pub(super) fn is_to_be_surveyed(&self) -> bool {
-        self.operation.record.cuts_short.is_some() && !self.stopping.surveyed
+    pub(super) fn is_to_be_surveyed(self, context: &Context) -> bool {
+        context.operation.record.cuts_short.is_some() && !self.surveyed
     }
 
     /// Leaves out what makes no sense: errands need something that was deployed once, a deletion something that is there.
-    pub(super) async fn survey(&mut self) -> Result<(), Obstacle> {
-        match self.deployment().await? {
+    pub(super) async fn survey(
+        &mut self,
+        context: &Context,
+        stages: &mut Vec<Stage>,
+    ) -> Result<(), ServiceError> {
+        match context.deployment().await? {
             Deployment::Deployed(_) => {}
             Deployment::NeverDeployed => {
-                self.stages
-                    .retain(|stage| !matches!(stage, Stage::Errand(_)));
+                stages.retain(|stage| !matches!(stage, Stage::Errand(_)));
             }
-            Deployment::Absent | Deployment::ForeignTeam => self.stages.truncate(1),
+            Deployment::Absent | Deployment::ForeignTeam => stages.truncate(1),
         }
-        self.stopping.surveyed = true;
+        self.surveyed = true;
         Ok(())
-    }
-
-    /// The first task may still be on its way, as long as none is known.
-    pub(super) fn is_to_be_awaited(&self, absence: &mut Absence) -> bool {
-        self.observer.newest().is_none() && !self.is_over(absence)
-    }
-
-    /// Asked after each look at the Director that has found nothing at work.
-    pub(super) fn is_in_doubt(&mut self) -> bool {
-        let Some(mut absence) = self.doubt else {
-            return false;
-        };
-        let is_over = self.is_over(&mut absence);
-        self.doubt = (!is_over).then_some(absence);
-        !is_over
-    }
-
-    /// What has not been seen will not turn up any more: the Director has answered without fail for long enough.
-    fn is_over(&self, absence: &mut Absence) -> bool {
-        let seen_without = absence.note_after(self.observer.answered_since());
-        seen_without >= self.neighbours.timings.lost_answer
     }
 }
