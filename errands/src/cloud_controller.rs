@@ -5,9 +5,9 @@ use std::time::Duration;
 use odb_clients::{
     cloud_controller::CloudController,
     http::{ClientError, Departure, Limits, Observer, Service, TokenEvent, observe_calls},
-    uaa::{Grant, TokenSource},
+    uaa::TokenSource,
 };
-use odb_config::{PlatformCredentials, errands::CloudFoundryAccess};
+use odb_config::errands::CloudFoundryAccess;
 
 use crate::{
     Talk,
@@ -49,19 +49,7 @@ pub fn connect(
         "the Cloud Controller or its UAA",
         talk,
     )?;
-    let grant = match &config.credentials {
-        PlatformCredentials::Client {
-            client_id,
-            client_secret,
-        } => Grant::ClientCredentials {
-            client_id: client_id.clone(),
-            client_secret: client_secret.clone(),
-        },
-        PlatformCredentials::User { username, password } => Grant::Password {
-            username: username.clone(),
-            password: password.clone(),
-        },
-    };
+    let grant = config.credentials.clone();
     let unusable = |key| move |source| CloudControllerSetUpError::Client { key, source };
     let uaa = config.uaa_url.as_written();
     let tokens = TokenSource::connect(uaa, &trust, grant, Limits::default())

@@ -56,12 +56,11 @@ pub(super) fn read_support(broker: &Section<'_>) -> (AdapterForm, PlanSchemaSupp
     } else {
         AdapterForm::Arguments
     };
-    let schemas = if broker.flag("enable_plan_schemas", false) {
-        PlanSchemaSupport::Enabled
-    } else {
-        PlanSchemaSupport::Disabled
-    };
-    (form, schemas)
+    let (enabled, disabled) = (PlanSchemaSupport::Enabled, PlanSchemaSupport::Disabled);
+    (
+        form,
+        broker.choose("enable_plan_schemas", enabled, disabled),
+    )
 }
 
 pub(super) fn read(
@@ -69,11 +68,7 @@ pub(super) fn read(
     (form, plan_schemas): (AdapterForm, PlanSchemaSupport),
 ) -> Option<Adapter> {
     let path = section.required_text("path", "the path of the service adapter's executable");
-    let environment = section
-        .texts("environment")
-        .into_iter()
-        .map(|found| found.value)
-        .collect();
+    let environment = section.plain_texts("environment");
     let concurrent_bindings = section.number_within("concurrent_bindings_per_instance", "");
     section.remark_unknown_keys();
     let concurrent_bindings = concurrent_bindings

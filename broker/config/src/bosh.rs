@@ -1,10 +1,10 @@
 //! The section `bosh`: where the Director is and how to authenticate there.
 
-use secrecy::SecretString;
+use odb_clients::director::Credentials;
 
 use super::{
     address::{self, Address},
-    client_credentials::{self, ClientCredentials},
+    client_credentials,
     section::Section,
 };
 
@@ -16,26 +16,7 @@ pub struct Bosh {
     /// The only trust root for Director and BOSH UAA when present, else the operating system's.
     pub root_ca_cert: Option<String>,
     /// How to authenticate.
-    pub credentials: DirectorCredentials,
-}
-
-/// How the broker authenticates to the Director.
-#[derive(Debug)]
-pub enum DirectorCredentials {
-    /// A user of the Director itself.
-    Basic {
-        /// The user's name.
-        username: String,
-        /// The user's password.
-        password: SecretString,
-    },
-    /// A client of the UAA that the Director names.
-    Uaa {
-        /// The client's id.
-        client_id: String,
-        /// The client's secret.
-        client_secret: SecretString,
-    },
+    pub credentials: Credentials,
 }
 
 pub(super) fn read(section: &Section<'_>) -> Option<Bosh> {
@@ -44,7 +25,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Bosh> {
         "url",
         "the address of the Director, such as `https://10.0.0.6:25555`",
     );
-    let root_ca_cert = section.text("root_ca_cert").map(|found| found.value);
+    let root_ca_cert = section.plain_text("root_ca_cert");
     let credentials = credentials(&section.section("authentication"));
     section.remark_unknown_keys();
     Some(Bosh {
@@ -54,7 +35,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Bosh> {
     })
 }
 
-fn credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
+fn credentials(section: &Section<'_>) -> Option<Credentials> {
     let basic = section.section("basic");
     let uaa = section.section("uaa");
     section.remark_unknown_keys();
@@ -65,19 +46,14 @@ fn credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
             ("is missing", "give `uaa.client_credentials` or `basic`"),
         ),
         (true, false) => {
-            let username = basic.required_text("username", "a user of the Director");
-            let password = basic.required_text("password", "that user's password");
-            basic.remark_unknown_keys();
-            Some(DirectorCredentials::Basic {
-                username: username?.value,
-                password: password?.value.into(),
-            })
+            let (username, password) = client_credentials::user(&basic, "a user of the Director")?;
+            Some(Credentials::Basic { username, password })
         }
         (false, true) => uaa_credentials(&uaa),
     }
 }
 
-fn uaa_credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
+fn uaa_credentials(section: &Section<'_>) -> Option<Credentials> {
     let client = section.section("client_credentials");
     let user = section.section("user_credentials");
     section.remark_unknown_keys();
@@ -93,11 +69,9 @@ fn uaa_credentials(section: &Section<'_>) -> Option<DirectorCredentials> {
             return None;
         }
     }
-    let ClientCredentials {
-        client_id,
-        client_secret,
-    } = client_credentials::read(&client, "a client of the Director's UAA")?;
-    Some(DirectorCredentials::Uaa {
+    let (client_id, client_secret) =
+        client_credentials::read(&client, "a client of the Director's UAA")?;
+    Some(Credentials::Uaa {
         client_id,
         client_secret,
     })

@@ -182,46 +182,42 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
     let tls = tls(&section.section("tls"));
     let shutdown_timeout = shutdown_timeout(section);
     let timings = timings::read(&section.section("timings"));
-    let bosh_configs = if section.flag("disable_bosh_configs", false) {
-        BoshConfigs::Disabled
-    } else {
-        BoshConfigs::Enabled
-    };
-    let error_detail = if section.flag("expose_operational_errors", false) {
-        ErrorDetail::Exposed
-    } else {
-        ErrorDetail::Hidden
-    };
-    let pending_changes = if section.flag("skip_check_for_pending_changes", false) {
-        PendingChanges::LetIn
-    } else {
-        PendingChanges::Refused
-    };
-    let unchanged_upgrades = if section.flag("skip_unchanged_upgrades", false) {
-        UnchangedUpgrades::Skipped
-    } else {
-        UnchangedUpgrades::Deployed
-    };
-    let instance_fetching = if section.flag("enable_fetch_instance", false) {
-        InstanceFetching::Offered
-    } else {
-        InstanceFetching::NotOffered
-    };
-    let organization_and_space = if section.flag("require_organization_and_space", false) {
-        OrganizationAndSpace::Required
-    } else {
-        OrganizationAndSpace::Optional
-    };
-    let usage_reports = if section.flag("enable_telemetry", false) {
-        UsageReporting::On
-    } else {
-        UsageReporting::Off
-    };
-    let backup_agent_bindings = if section.flag("support_backup_agent_binding", false) {
-        BackupAgentBindings::Supported
-    } else {
-        BackupAgentBindings::Refused
-    };
+    let bosh_configs = section.choose(
+        "disable_bosh_configs",
+        BoshConfigs::Disabled,
+        BoshConfigs::Enabled,
+    );
+    let error_detail = section.choose(
+        "expose_operational_errors",
+        ErrorDetail::Exposed,
+        ErrorDetail::Hidden,
+    );
+    let pending_changes = section.choose(
+        "skip_check_for_pending_changes",
+        PendingChanges::LetIn,
+        PendingChanges::Refused,
+    );
+    let unchanged_upgrades = section.choose(
+        "skip_unchanged_upgrades",
+        UnchangedUpgrades::Skipped,
+        UnchangedUpgrades::Deployed,
+    );
+    let instance_fetching = section.choose(
+        "enable_fetch_instance",
+        InstanceFetching::Offered,
+        InstanceFetching::NotOffered,
+    );
+    let organization_and_space = section.choose(
+        "require_organization_and_space",
+        OrganizationAndSpace::Required,
+        OrganizationAndSpace::Optional,
+    );
+    let usage_reports = section.choose("enable_telemetry", UsageReporting::On, UsageReporting::Off);
+    let backup_agent_bindings = section.choose(
+        "support_backup_agent_binding",
+        BackupAgentBindings::Supported,
+        BackupAgentBindings::Refused,
+    );
     let startup_banner = section.flag("startup_banner", false);
     section.remark_unknown_keys();
 

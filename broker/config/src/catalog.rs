@@ -138,15 +138,11 @@ fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
     if sections.is_empty() {
         return section.refuse("plans", ("is empty", "give at least one plan"));
     }
-    let plans: Vec<Option<Plan>> = sections
-        .iter()
-        .map(|section| plan::read(section, global))
-        .collect();
+    let plans = section.each("plans", |section| plan::read(section, global));
     let ids = distinct(&sections, "plan_id", "each plan has its own");
     let names = distinct(&sections, "name", "each plan has its own");
     let own_ids = differ_from_the_offering(section, &sections);
-    let plans = plans.into_iter().collect::<Option<Vec<_>>>()?;
-    ids.and(names).and(own_ids).map(|()| plans)
+    ids.and(names).and(own_ids).and(plans)
 }
 
 /// The specification has every id of a catalog be unique, offerings and plans together.
@@ -199,8 +195,8 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
         ("documentation_url", "documentationUrl"),
         ("support_url", "supportUrl"),
     ] {
-        if let Some(found) = section.text(key) {
-            metadata.insert(wire.to_owned(), found.value.into());
+        if let Some(text) = section.plain_text(key) {
+            metadata.insert(wire.to_owned(), text.into());
         }
     }
     metadata.insert(

@@ -1,44 +1,40 @@
-//! A client of a UAA, as several sections name one.
+//! A client or a user, as several sections name one.
 
 use secrecy::SecretString;
 
 use super::section::Section;
 
-/// A client's id and secret.
-pub(super) struct ClientCredentials {
-    pub(super) client_id: String,
-    pub(super) client_secret: SecretString,
-}
-
 /// Reads `client_id` and `client_secret`. `whose` says what client belongs there.
 ///
 /// Documents of the Go broker call the second one `secret` in places, which it does not read.
-pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<ClientCredentials> {
+pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<(String, SecretString)> {
     let client_id = section.required_text("client_id", whose);
     let secret = section.text("secret");
     let client_secret = match secret {
         Some(secret) if !section.has_value("client_secret") => {
-            section.remark_value(
-                &secret,
-                (
-                    "is read as `client_secret`",
-                    "spell it so, for that is the key's name",
-                ),
+            let text = (
+                "is read as `client_secret`",
+                "spell it so, for that is the key's name",
             );
+            section.remark_value(&secret, text);
             Some(secret)
         }
-        Some(secret) => {
-            section.remark_value(
-                &secret,
-                ("stands beside `client_secret` and is ignored", "remove it"),
-            );
+        secret => {
+            if let Some(secret) = secret {
+                let text = ("stands beside `client_secret` and is ignored", "remove it");
+                section.remark_value(&secret, text);
+            }
             section.required_text("client_secret", "that client's secret")
         }
-        None => section.required_text("client_secret", "that client's secret"),
     };
     section.remark_unknown_keys();
-    Some(ClientCredentials {
-        client_id: client_id?.value,
-        client_secret: client_secret?.value.into(),
-    })
+    Some((client_id?.value, client_secret?.value.into()))
+}
+
+/// Reads `username` and `password`. `whose` says what user belongs there.
+pub(super) fn user(section: &Section<'_>, whose: &str) -> Option<(String, SecretString)> {
+    let username = section.required_text("username", whose);
+    let password = section.required_text("password", "that user's password");
+    section.remark_unknown_keys();
+    Some((username?.value, password?.value.into()))
 }

@@ -59,7 +59,7 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
         authorities: list(section.text("authorities").as_ref()),
         authorized_grant_types: list(grants.as_ref()),
         resource_ids: list(section.text("resource_ids").as_ref()),
-        name: section.text("name").map(|found| found.value),
+        name: section.plain_text("name"),
         allow_public: section.flag("allowpublic", false),
     };
     section.remark_unknown_keys();

@@ -1,10 +1,10 @@
 //! The section `cf`: where the Cloud Controller is and how to authenticate there.
 
-use secrecy::SecretString;
+use odb_clients::uaa::Grant;
 
 use super::{
     address::{self, Address},
-    client_credentials::{self, ClientCredentials},
+    client_credentials,
     client_definition::{self, ClientDefinition},
     problems::Faulty,
     section::Section,
@@ -22,7 +22,7 @@ pub struct CloudFoundry {
     /// The UAA's address.
     pub uaa_url: Address,
     /// How to authenticate.
-    pub credentials: PlatformCredentials,
+    pub credentials: Grant,
     /// What the UAA client of each service instance is made of; instances have none without.
     pub client_definition: Option<ClientDefinition>,
     /// Whether it is looked at before the first request is taken.
@@ -47,23 +47,17 @@ pub enum Verification {
     Off,
 }
 
-/// How the broker authenticates to the Cloud Controller.
-#[derive(Debug)]
-pub enum PlatformCredentials {
-    /// A client of the UAA.
-    Client {
-        /// The client's id.
-        client_id: String,
-        /// The client's secret.
-        client_secret: SecretString,
-    },
-    /// A user, through the client `cf`.
-    User {
-        /// The user's name.
-        username: String,
-        /// The user's password.
-        password: SecretString,
-    },
+impl Verification {
+    /// Verification is off when any of the sections says so; all of them are held against their type.
+    pub(super) fn read<'s, 'd: 's>(sections: impl IntoIterator<Item = &'s Section<'d>>) -> Self {
+        let is_off = |section: &Section<'_>| section.flag("disable_ssl_cert_verification", false);
+        let switches = sections.into_iter().map(is_off);
+        if switches.fold(false, |any, is_off| any | is_off) {
+            Self::Off
+        } else {
+            Self::On
+        }
+    }
 }
 
 /// Reads `cf`. With `broker.disable_cf_startup_checks` it may be left out, or be unfinished: the Go broker does not look
@@ -71,11 +65,8 @@ pub enum PlatformCredentials {
 pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
     let broker = root.section("broker");
     let section = root.section("cf");
-    let checks = if broker.flag("disable_cf_startup_checks", false) {
-        CloudFoundryChecks::Skipped
-    } else {
-        CloudFoundryChecks::Run
-    };
+    let (skipped, run) = (CloudFoundryChecks::Skipped, CloudFoundryChecks::Run);
+    let checks = broker.choose("disable_cf_startup_checks", skipped, run);
     let is_listed_elsewhere = root.section("service_instances_api").has_value("url");
     if is_listed_elsewhere && !section.holds_a_value() {
         return Ok(None);
@@ -95,13 +86,7 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
     }
     // The Go broker let each of the two hold for some calls (`spec/contracts/broker-behaviour.md` §9.37). Both are read,
     // so that both are held against their type.
-    let switches =
-        [&broker, &section].map(|section| section.flag("disable_ssl_cert_verification", false));
-    let verification = if switches.contains(&true) {
-        Verification::Off
-    } else {
-        Verification::On
-    };
+    let verification = Verification::read([&broker, &section]);
     cloud_foundry(&section, verification, checks)
         .map(Some)
         .ok_or(Faulty)
@@ -124,21 +109,14 @@ fn cloud_foundry(
     verification: Verification,
     checks: CloudFoundryChecks,
 ) -> Option<CloudFoundry> {
-    let url = address::required(
-        section,
-        "url",
-        "the address of the Cloud Controller, such as `https://api.example.com`",
-    );
-    let root_ca_cert = section.text("root_ca_cert").map(|found| found.value);
     let uaa = section.section("uaa");
-    let uaa_url = address::required(
-        &uaa,
-        "url",
-        "the address of its UAA, such as `https://uaa.example.com`",
-    );
-    let credentials = credentials(&uaa.section("authentication"));
+    let (url, root_ca_cert, uaa_url) = servers(section, &uaa);
+    let credentials = credentials(&uaa.section("authentication"), |section| {
+        let text = ("stands beside `client_credentials`", "give one of the two");
+        section.refuse("user_credentials", text)
+    });
     let client_definition = match &credentials {
-        Some(PlatformCredentials::User { .. }) => {
+        Some(Grant::Password { .. }) => {
             client_definition::remark_unused(
                 &uaa,
                 (
@@ -148,7 +126,7 @@ fn cloud_foundry(
             );
             None
         }
-        Some(PlatformCredentials::Client { .. }) | None => client_definition::read(&uaa),
+        Some(Grant::ClientCredentials { .. }) | None => client_definition::read(&uaa),
     };
     uaa.remark_unknown_keys();
     section.remark_unknown_keys();
@@ -163,37 +141,48 @@ fn cloud_foundry(
     })
 }
 
-fn credentials(section: &Section<'_>) -> Option<PlatformCredentials> {
+/// The Cloud Controller's address, a trust root, and the UAA's address.
+pub(super) fn servers(
+    section: &Section<'_>,
+    uaa: &Section<'_>,
+) -> (Option<Address>, Option<String>, Option<Address>) {
+    let url = address::required(
+        section,
+        "url",
+        "the address of the Cloud Controller, such as `https://api.example.com`",
+    );
+    let root_ca_cert = section.plain_text("root_ca_cert");
+    let uaa_url = address::required(
+        uaa,
+        "url",
+        "the address of its UAA, such as `https://uaa.example.com`",
+    );
+    (url, root_ca_cert, uaa_url)
+}
+
+/// As whom a token is asked for. `both` says what is to be thought of a client beside a user; the client is preferred.
+pub(super) fn credentials(
+    section: &Section<'_>,
+    both: fn(&Section<'_>) -> Option<()>,
+) -> Option<Grant> {
     let client = section.section("client_credentials");
     let user = section.section("user_credentials");
     section.remark_unknown_keys();
     match (client.holds_a_value(), user.holds_a_value()) {
-        (true, true) => section.refuse(
-            "user_credentials",
-            ("stands beside `client_credentials`", "give one of the two"),
-        ),
-        (false, false) => section.refuse(
-            "client_credentials",
-            ("is missing", "give it or `user_credentials`"),
-        ),
-        (true, false) => {
-            let ClientCredentials {
-                client_id,
-                client_secret,
-            } = client_credentials::read(&client, "a client of the UAA")?;
-            Some(PlatformCredentials::Client {
-                client_id,
-                client_secret,
-            })
+        (true, true) => both(section)?,
+        (false, false) => {
+            let text = ("is missing", "give it or `user_credentials`");
+            return section.refuse("client_credentials", text);
         }
+        (true, false) => {}
         (false, true) => {
-            let username = user.required_text("username", "a user of the platform");
-            let password = user.required_text("password", "that user's password");
-            user.remark_unknown_keys();
-            Some(PlatformCredentials::User {
-                username: username?.value,
-                password: password?.value.into(),
-            })
+            let (username, password) = client_credentials::user(&user, "a user of the platform")?;
+            return Some(Grant::Password { username, password });
         }
     }
+    let (client_id, client_secret) = client_credentials::read(&client, "a client of the UAA")?;
+    Some(Grant::ClientCredentials {
+        client_id,
+        client_secret,
+    })
 }

@@ -1,13 +1,13 @@
 //! A CredHub and as whom it is spoken to, and the section `bosh_credhub`: the Director's CredHub, where the secrets of service
 //! instances are kept.
 
-use secrecy::SecretString;
+use odb_clients::credhub::CredHubClient;
 
 use super::{
     address::{self, Address},
-    client_credentials::{self, ClientCredentials},
+    client_credentials,
     problems::Faulty,
-    section::{Found, Section},
+    section::Section,
 };
 
 /// A CredHub and as whom it is spoken to.
@@ -19,17 +19,7 @@ pub struct CredHubAccess {
     /// other.
     pub ca_certs: Option<String>,
     /// The client of its UAA.
-    pub client_id: String,
-    /// That client's secret.
-    pub client_secret: SecretString,
-}
-
-impl CredHubAccess {
-    /// Joins the certificates of several keys, each of which may be absent.
-    pub(super) fn joined(certificates: impl IntoIterator<Item = Option<String>>) -> Option<String> {
-        let joined: Vec<_> = certificates.into_iter().flatten().collect();
-        (!joined.is_empty()).then(|| joined.join("\n"))
-    }
+    pub client: CredHubClient,
 }
 
 /// Reads `broker.enable_secure_manifests` and, where that is set, `bosh_credhub`; the Director's own trust root is good for
@@ -55,17 +45,17 @@ pub(super) fn read_of_director(root: &Section<'_>) -> Result<Option<CredHubAcces
         );
         return Err(Faulty);
     }
-    let access = access(&section, root.section("bosh").text("root_ca_cert"));
+    let access = access(&section, root.section("bosh").plain_text("root_ca_cert"));
     access.map(Some).ok_or(Faulty)
 }
 
-fn access(section: &Section<'_>, root_of_director: Option<Found<String>>) -> Option<CredHubAccess> {
+fn access(section: &Section<'_>, root_of_director: Option<String>) -> Option<CredHubAccess> {
     let url = address::required(
         section,
         "url",
         "the address of the Director's CredHub, such as `https://10.0.0.6:8844`; `broker.enable_secure_manifests` needs it",
     );
-    let root_ca_cert = section.text("root_ca_cert");
+    let root_ca_cert = section.plain_text("root_ca_cert");
     let authentication = section.section("authentication");
     let uaa = authentication.section("uaa");
     let client = client_credentials::read(
@@ -75,15 +65,14 @@ fn access(section: &Section<'_>, root_of_director: Option<Found<String>>) -> Opt
     uaa.remark_unknown_keys();
     authentication.remark_unknown_keys();
     section.remark_unknown_keys();
-    let ClientCredentials {
-        client_id,
-        client_secret,
-    } = client?;
-    let certificates = [root_ca_cert, root_of_director].map(|found| found.map(|found| found.value));
+    let (client_id, client_secret) = client?;
+    let certificates: Vec<String> = root_ca_cert.into_iter().chain(root_of_director).collect();
     Some(CredHubAccess {
         url: url?,
-        ca_certs: CredHubAccess::joined(certificates),
-        client_id,
-        client_secret,
+        ca_certs: (!certificates.is_empty()).then(|| certificates.join("\n")),
+        client: CredHubClient {
+            client_id,
+            client_secret,
+        },
     })
 }

@@ -14,21 +14,19 @@ pub struct ServiceSoftware {
 }
 
 pub(super) fn read(section: &Section<'_>) -> Option<ServiceSoftware> {
-    let releases: Vec<_> = section.sections("releases").iter().map(release).collect();
-    let stemcells: Vec<_> = section.sections("stemcells").iter().map(stemcell).collect();
+    let releases = section.each("releases", release);
+    let stemcells = section.each("stemcells", stemcell);
     section.remark_unknown_keys();
-    if releases.is_empty() {
-        section.refuse::<()>(
-            "releases",
-            ("is empty", "give at least one release with its jobs"),
-        );
+    if releases.as_ref().is_some_and(Vec::is_empty) {
+        let text = ("is empty", "give at least one release with its jobs");
+        section.refuse::<()>("releases", text);
     }
-    if stemcells.is_empty() {
+    if stemcells.as_ref().is_some_and(Vec::is_empty) {
         section.refuse::<()>("stemcells", ("is empty", "give at least one stemcell"));
     }
     Some(ServiceSoftware {
-        releases: releases.into_iter().collect::<Option<Vec<_>>>()?,
-        stemcells: stemcells.into_iter().collect::<Option<Vec<_>>>()?,
+        releases: releases?,
+        stemcells: stemcells?,
     })
 }
 
@@ -38,26 +36,20 @@ fn release(section: &Section<'_>) -> Option<ServiceRelease> {
         section,
         section.required_text("version", "an exact version"),
     );
-    let jobs: Vec<String> = section
-        .texts("jobs")
-        .into_iter()
-        .map(|found| found.value)
-        .collect();
+    let jobs = section.plain_texts("jobs");
     if jobs.is_empty() {
-        section.remark(
-            "jobs",
-            (
-                "is empty, which the release refuses",
-                "give the jobs that the adapter uses",
-            ),
+        let text = (
+            "is empty, which the release refuses",
+            "give the jobs that the adapter uses",
         );
+        section.remark("jobs", text);
     }
     section.remark_unknown_keys();
     Some(ServiceRelease::new(name?.value, version?, jobs))
 }
 
 fn stemcell(section: &Section<'_>) -> Option<Stemcell> {
-    let name = section.text("name").map(|found| found.value);
+    let name = section.plain_text("name");
     let os = section.required_text("os", "an operating system, such as `ubuntu-jammy`");
     let version = exact_version(
         section,

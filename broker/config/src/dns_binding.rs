@@ -22,11 +22,10 @@ pub struct DnsBinding {
 
 /// Reads the list of a plan.
 pub(super) fn read(plan: &Section<'_>) -> Option<Vec<DnsBinding>> {
+    let bindings = plan.each("binding_with_dns", binding);
     let sections = plan.sections("binding_with_dns");
-    let bindings: Vec<Option<DnsBinding>> = sections.iter().map(binding).collect();
     let names = distinct(&sections, "name", "adapters know each address by its name");
-    let bindings = bindings.into_iter().collect::<Option<Vec<_>>>()?;
-    names.map(|()| bindings)
+    names.and(bindings)
 }
 
 fn binding(section: &Section<'_>) -> Option<DnsBinding> {
@@ -48,30 +47,23 @@ fn binding(section: &Section<'_>) -> Option<DnsBinding> {
 }
 
 fn filter(section: &Section<'_>) -> Option<AddressFilter> {
-    let azs = section.texts("azs");
+    let azs = section.plain_texts("azs");
     let status = section.text("status");
     section.remark_unknown_keys();
-    let health = match status {
-        None => None,
-        Some(found) => {
-            let meant = InstanceHealth::ALL
-                .into_iter()
-                .find(|health| health.as_str() == found.value);
-            if meant.is_none() {
-                let known = InstanceHealth::ALL.map(|health| format!("`{}`", health.as_str()));
-                let text = (
-                    format!("is `{}`", found.value),
-                    format!("give one of {}", known.join(", ")),
-                );
-                return section.refuse_value(&found, text);
-            }
-            meant
+    let mut health = None;
+    if let Some(found) = status {
+        let mut all = InstanceHealth::ALL.into_iter();
+        health = all.find(|health| health.as_str() == found.value);
+        if health.is_none() {
+            let known = InstanceHealth::ALL.map(|health| format!("`{}`", health.as_str()));
+            let text = (
+                format!("is `{}`", found.value),
+                format!("give one of {}", known.join(", ")),
+            );
+            return section.refuse_value(&found, text);
         }
-    };
-    Some(AddressFilter {
-        azs: azs.into_iter().map(|found| found.value).collect(),
-        health,
-    })
+    }
+    Some(AddressFilter { azs, health })
 }
 
 /// Arguments have no place for DNS addresses (`spec/contracts/adapter-protocol.md` §1.2).

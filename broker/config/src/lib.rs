@@ -42,14 +42,14 @@ use section::Section;
 
 pub use adapter::{Adapter, AdapterForm, PlanSchemaSupport};
 pub use address::Address;
-pub use bosh::{Bosh, DirectorCredentials};
+pub use bosh::Bosh;
 pub use broker::{
     BackupAgentBindings, BasicCredentials, BoshConfigs, Broker, ErrorDetail, InstanceFetching,
     OrganizationAndSpace, PendingChanges, TlsFiles, UnchangedUpgrades, UsageReporting,
 };
 pub use catalog::{DashboardClient, GlobalQuotas, Offering};
 pub use client_definition::ClientDefinition;
-pub use cloud_foundry::{CloudFoundry, CloudFoundryChecks, PlatformCredentials, Verification};
+pub use cloud_foundry::{CloudFoundry, CloudFoundryChecks, Verification};
 pub use credhub::CredHubAccess;
 pub use deployment::ServiceSoftware;
 pub use dns_binding::DnsBinding;
@@ -108,25 +108,21 @@ pub enum LoadError {
 
 /// A configuration and what is odd about it, such as keys that nobody knows.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct Loaded<T> {
     /// The checked configuration.
-    pub config: Config,
-    /// Remarks for the operator's log.
+    pub config: T,
+    /// Remarks for the operator.
     pub remarks: Vec<Problem>,
 }
 
 impl Config {
     /// Reads and checks a configuration file, the adapter's executable included.
-    pub fn load(file: &Path) -> Result<Loaded, LoadError> {
-        let source = fs::read_to_string(file).map_err(|source| LoadError::Unreadable {
-            file: file.display().to_string(),
-            source,
-        })?;
-        Ok(Self::parse(file, &source)?)
+    pub fn load(file: &Path) -> Result<Loaded<Self>, LoadError> {
+        Ok(Self::parse(file, &read_file(file)?)?)
     }
 
     /// Checks the text of a configuration. `file` is what refusals call it.
-    pub fn parse(file: &Path, source: &str) -> Result<Loaded, InvalidConfig> {
+    pub fn parse(file: &Path, source: &str) -> Result<Loaded<Self>, InvalidConfig> {
         let Inspection {
             sections,
             faults: problems,
@@ -135,9 +131,22 @@ impl Config {
         } = Inspection::of(file, source, Paths::OfThisMachine);
         match sections.complete() {
             Some(config) if problems.is_empty() => Ok(Loaded { config, remarks }),
-            _ => Err(InvalidConfig { problems, remarks }),
+            _ => {
+                debug_assert!(
+                    !problems.is_empty(),
+                    "a reader that gives nothing has noted why"
+                );
+                Err(InvalidConfig { problems, remarks })
+            }
         }
     }
+}
+
+fn read_file(file: &Path) -> Result<String, LoadError> {
+    fs::read_to_string(file).map_err(|source| LoadError::Unreadable {
+        file: file.display().to_string(),
+        source,
+    })
 }
 
 /// What is wrong does not hide what is wrong elsewhere: every section is read to its end before any is missed.

@@ -96,7 +96,7 @@ impl MaintenanceInfo {
             version: section
                 .text("version")
                 .and_then(|found| semantic(section, found)),
-            description: section.text("description").map(|found| found.value),
+            description: section.plain_text("description"),
             public: section.text_map("public").into_iter().collect(),
             private: section.text_map("private").into_iter().collect(),
         };
@@ -199,8 +199,7 @@ fn quotas(section: &Section<'_>) -> Option<PlanQuotas> {
 }
 
 fn resource_quota(section: &Section<'_>) -> Option<ResourceQuota> {
-    let quota_limit = limit(section, "limit");
-    let cost = limit(section, "cost");
+    let [quota_limit, cost] = ["limit", "cost"].map(|key| limit(section, key));
     section.remark_unknown_keys();
     Some(ResourceQuota {
         limit: quota_limit.ok()?.unwrap_or(0),
@@ -208,55 +207,37 @@ fn resource_quota(section: &Section<'_>) -> Option<ResourceQuota> {
     })
 }
 
+const EMPTY: (&str, &str) = ("is empty, which the release refuses", "give at least one");
+
 fn instance_groups(section: &Section<'_>) -> Option<Vec<PlanInstanceGroup>> {
-    let groups: Vec<_> = section
-        .sections("instance_groups")
-        .iter()
-        .map(instance_group)
-        .collect();
-    if groups.is_empty() {
-        section.remark(
-            "instance_groups",
-            ("is empty, which the release refuses", "give at least one"),
-        );
+    let groups = section.each("instance_groups", instance_group);
+    if groups.as_ref().is_some_and(Vec::is_empty) {
+        section.remark("instance_groups", EMPTY);
     }
-    groups.into_iter().collect()
+    groups
 }
 
 fn instance_group(section: &Section<'_>) -> Option<PlanInstanceGroup> {
     let name = section.required_text("name", "the name of the instance group");
     let vm_type = section.required_text("vm_type", "a VM type of the cloud config");
     let instances = vm_count(section, "instances");
-    let texts = |key| -> Vec<String> {
-        section
-            .texts(key)
-            .into_iter()
-            .map(|found| found.value)
-            .collect()
-    };
-    let (networks, azs) = (texts("networks"), texts("azs"));
-    for (key, is_empty) in [("networks", networks.is_empty()), ("azs", azs.is_empty())] {
-        if is_empty {
-            section.remark(
-                key,
-                ("is empty, which the release refuses", "give at least one"),
-            );
+    let [networks, azs] = ["networks", "azs"].map(|key| {
+        let texts = section.plain_texts(key);
+        if texts.is_empty() {
+            section.remark(key, EMPTY);
         }
-    }
-    let vm_extensions = texts("vm_extensions");
-    let persistent_disk_type = section.text("persistent_disk_type");
-    let lifecycle = section.text("lifecycle");
-    let migrated_from: Vec<_> = section
-        .sections("migrated_from")
-        .iter()
-        .map(former_name)
-        .collect();
+        texts
+    });
+    let vm_extensions = section.plain_texts("vm_extensions");
+    let persistent_disk_type = section.plain_text("persistent_disk_type");
+    let lifecycle = section.plain_text("lifecycle");
+    let migrated_from = section.each("migrated_from", former_name);
     section.remark_unknown_keys();
     let mut group = PlanInstanceGroup::new(name?.value, vm_type?.value, instances?, networks, azs);
     group.vm_extensions = vm_extensions;
-    group.persistent_disk_type = persistent_disk_type.map(|found| found.value);
-    group.lifecycle = lifecycle.map(|found| found.value);
-    group.migrated_from = migrated_from.into_iter().collect::<Option<_>>()?;
+    group.persistent_disk_type = persistent_disk_type;
+    group.lifecycle = lifecycle;
+    group.migrated_from = migrated_from?;
     Some(group)
 }
 
@@ -312,13 +293,6 @@ fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
     update.serial = serial;
     update.initial_deploy_az_update_strategy = strategy.map(|found| found.value);
     Some(update)
-}
-
-fn text_or_empty(section: &Section<'_>, key: &'static str) -> String {
-    section
-        .text(key)
-        .map(|found| found.value)
-        .unwrap_or_default()
 }
 
 /// How long a Director watches VMs; empty where absent, for adapters may have a time of their own.
@@ -400,25 +374,20 @@ fn lifecycle_errands(section: &Section<'_>) -> Option<LifecycleErrands> {
 }
 
 fn errands(section: &Section<'_>, key: &'static str) -> Option<Vec<LifecycleErrand>> {
-    let errands: Vec<Option<LifecycleErrand>> = section
-        .sections(key)
-        .iter()
-        .filter(|errand| !errand.flag("disabled", false))
-        .map(|errand| {
-            let name = errand.required_text("name", "the name of an errand in the manifest");
-            let instances: Vec<_> = errand
-                .texts("instances")
-                .into_iter()
-                .map(|found| instance_selector(errand, found))
-                .collect();
-            errand.remark_unknown_keys();
-            Some(LifecycleErrand::colocated(
-                name?.value,
-                instances.into_iter().collect::<Option<Vec<_>>>()?,
-            ))
-        })
-        .collect();
-    errands.into_iter().collect()
+    let errands = section.each(key, |errand| {
+        if errand.flag("disabled", false) {
+            return Some(None);
+        }
+        let name = errand.required_text("name", "the name of an errand in the manifest");
+        let instances = errand.texts("instances").into_iter();
+        let instances: Vec<_> = instances
+            .map(|found| instance_selector(errand, found))
+            .collect();
+        errand.remark_unknown_keys();
+        let instances = instances.into_iter().collect::<Option<Vec<_>>>()?;
+        Some(Some(LifecycleErrand::colocated(name?.value, instances)))
+    });
+    Some(errands?.into_iter().flatten().collect())
 }
 
 /// `group` or `group/index-or-id`, no part of it empty.
@@ -441,11 +410,7 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
     if let Some(found) = section.text("display_name") {
         metadata.insert("displayName".to_owned(), found.value.into());
     }
-    let bullets: Vec<Value> = section
-        .texts("bullets")
-        .into_iter()
-        .map(|found| found.value.into())
-        .collect();
+    let bullets = section.plain_texts("bullets");
     if !bullets.is_empty() {
         metadata.insert("bullets".to_owned(), bullets.into());
     }
@@ -453,7 +418,7 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
         .sections("costs")
         .iter()
         .map(|cost| {
-            let unit = text_or_empty(cost, "unit");
+            let unit = cost.plain_text("unit").unwrap_or_default();
             let amount = cost.amounts("amount");
             cost.remark_unknown_keys();
             serde_json::json!({ "amount": amount, "unit": unit })

@@ -35,7 +35,7 @@ pub(super) fn described(section: &Section<'_>, found: Found<String>) -> Option<F
 
 /// The tags of an offering.
 pub(super) fn tags(section: &Section<'_>) -> Option<Vec<String>> {
-    let tags: Vec<String> = values(section.texts("tags"));
+    let tags = section.plain_texts("tags");
     let length: usize = tags.iter().map(|tag| tag.chars().count()).sum();
     if length > TAGS_CHARACTERS {
         let text = (
@@ -60,7 +60,7 @@ pub(super) fn requirements(section: &Section<'_>) -> Option<Vec<String>> {
             known = section.refuse_value(wanted, text);
         }
     }
-    known.map(|()| values(found))
+    known.map(|()| found.into_iter().map(|wanted| wanted.value).collect())
 }
 
 /// What a plan is published with.
@@ -79,8 +79,4 @@ pub(super) fn maintenance_info(section: &Section<'_>, info: &MaintenanceInfo) ->
         return section.refuse("maintenance_info", text);
     }
     Some(())
-}
-
-fn values(found: Vec<Found<String>>) -> Vec<String> {
-    found.into_iter().map(|found| found.value).collect()
 }

@@ -1,7 +1,6 @@
 //! The section `credhub`: the CredHub of applications, which keeps the credentials of bindings.
 
-use odb_clients::credhub::CredentialName;
-use secrecy::SecretString;
+use odb_clients::credhub::{CredHubClient, CredentialName};
 
 use super::{
     address::{self, Address},
@@ -16,9 +15,7 @@ pub struct RuntimeCredHub {
     /// Where it is.
     pub url: Address,
     /// A client of the UAA that CredHub names.
-    pub client_id: String,
-    /// That client's secret.
-    pub client_secret: SecretString,
+    pub client: CredHubClient,
     /// CredHub's authority, beside those of the operating system.
     pub ca_cert: Option<String>,
     /// The authority of its UAA, beside those of the operating system.
@@ -40,16 +37,18 @@ pub(super) fn read(section: &Section<'_>) -> Result<Option<RuntimeCredHub>, Faul
         "a client of the platform's UAA with the authorities `credhub.read` and `credhub.write`",
     );
     let client_secret = section.required_text("client_secret", "that client's secret");
-    let ca_cert = section.text("ca_cert");
-    let uaa_ca_cert = section.text("internal_uaa_ca_cert");
+    let ca_cert = section.plain_text("ca_cert");
+    let uaa_ca_cert = section.plain_text("internal_uaa_ca_cert");
     section.remark_unknown_keys();
     match (url, client_id, client_secret) {
         (Some(url), Some(client_id), Some(client_secret)) => Ok(Some(RuntimeCredHub {
             url,
-            client_id: client_id.value,
-            client_secret: client_secret.value.into(),
-            ca_cert: ca_cert.map(|found| found.value),
-            uaa_ca_cert: uaa_ca_cert.map(|found| found.value),
+            client: CredHubClient {
+                client_id: client_id.value,
+                client_secret: client_secret.value.into(),
+            },
+            ca_cert,
+            uaa_ca_cert,
         })),
         _ => Err(Faulty),
     }

@@ -30,7 +30,7 @@ fn entry(name: &str, value: impl Into<Value>) -> (String, Value) {
 }
 
 fn section(keys: &Keys, presence: Presence) -> Map<String, Value> {
-    let mut schema = Map::from_iter([entry("type", types(&["object"], presence))]);
+    let mut schema = typed("object", presence);
     let properties: Map<_, _> = keys
         .iter()
         .map(|key| (key.name.to_owned(), described(key)))
@@ -87,19 +87,17 @@ fn explained(key: &Key) -> String {
 fn value(kind: &Kind, presence: Presence) -> Map<String, Value> {
     match kind {
         Kind::Text => text(presence),
-        Kind::Certificates => Map::from_iter([entry("type", types(&["string"], presence))]),
+        Kind::Certificates => typed("string", presence),
         Kind::Choice(words) => Map::from_iter([entry("enum", choice(words, presence))]),
         Kind::Number { least, most } => {
-            let mut number = Map::from_iter([
-                entry("type", types(&["integer"], presence)),
-                entry("minimum", *least),
-            ]);
+            let mut number = typed("integer", presence);
+            number.extend([entry("minimum", *least)]);
             if *most < i64::MAX.cast_unsigned() {
                 number.extend([entry("maximum", *most)]);
             }
             number
         }
-        Kind::Flag => Map::from_iter([entry("type", types(&["boolean"], presence))]),
+        Kind::Flag => typed("boolean", presence),
         Kind::Texts => list(text(Presence::Optional), presence),
         Kind::Choices(words) => {
             let word = Map::from_iter([entry("enum", choice(words, Presence::Optional))]);
@@ -111,13 +109,17 @@ fn value(kind: &Kind, presence: Presence) -> Map<String, Value> {
             entry("minimum", 0),
         ]),
         Kind::TextMap => map(text(Presence::Optional), presence),
-        Kind::FreeMap => Map::from_iter([entry("type", types(&["object"], presence))]),
+        Kind::FreeMap => typed("object", presence),
         Kind::Amounts => map(Map::from_iter([entry("type", "number")]), presence),
         Kind::Anything => Map::new(),
         Kind::Section(keys) => section(keys, presence),
         Kind::Sections(keys) => list(section(keys, Presence::Optional), presence),
         Kind::Named(keys) => map(section(keys, Presence::Optional), presence),
     }
+}
+
+fn typed(name: &str, presence: Presence) -> Map<String, Value> {
+    Map::from_iter([entry("type", types(&[name], presence))])
 }
 
 /// A key that need not be there may be null as well: that is how the release renders what is not set.
@@ -147,10 +149,8 @@ fn choice(words: &[&str], presence: Presence) -> Value {
 }
 
 fn list(item: Map<String, Value>, presence: Presence) -> Map<String, Value> {
-    let mut list = Map::from_iter([
-        entry("type", types(&["array"], presence)),
-        entry("items", item),
-    ]);
+    let mut list = typed("array", presence);
+    list.extend([entry("items", item)]);
     if presence == Presence::Required {
         list.extend([entry("minItems", 1)]);
     }
@@ -158,8 +158,7 @@ fn list(item: Map<String, Value>, presence: Presence) -> Map<String, Value> {
 }
 
 fn map(member: Map<String, Value>, presence: Presence) -> Map<String, Value> {
-    Map::from_iter([
-        entry("type", types(&["object"], presence)),
-        entry("additionalProperties", member),
-    ])
+    let mut map = typed("object", presence);
+    map.extend([entry("additionalProperties", member)]);
+    map
 }

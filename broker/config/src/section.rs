@@ -241,6 +241,16 @@ impl<'a> Section<'a> {
             .collect()
     }
 
+    /// What all members of a list of maps are read as. All are read, so that no fault hides another.
+    pub(super) fn each<T>(
+        &self,
+        key: &'static str,
+        read: impl FnMut(&Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let members: Vec<Option<T>> = self.sections(key).iter().map(read).collect();
+        members.into_iter().collect()
+    }
+
     /// A map of maps, with the names in the file's order.
     pub(super) fn named_sections(&self, key: &'static str) -> Vec<(String, Self)> {
         let section = self.section(key);

@@ -100,22 +100,4 @@ impl Sections {
             offering: self.offering.required()?,
         })
     }
-
-    pub(super) fn is_complete(&self) -> bool {
-        fn is_right<T>(told: &Told<T>) -> bool {
-            matches!(told, Told::Right(_))
-        }
-        fn may_be<T>(told: &Told<T>) -> bool {
-            !matches!(told, Told::Wrong)
-        }
-        is_right(&self.broker)
-            && is_right(&self.bosh)
-            && may_be(&self.bosh_credhub)
-            && may_be(&self.cloud_foundry)
-            && may_be(&self.service_instances_api)
-            && may_be(&self.runtime_credhub)
-            && is_right(&self.adapter)
-            && is_right(&self.software)
-            && is_right(&self.offering)
-    }
 }

@@ -29,36 +29,30 @@ pub struct ServiceInstancesApi {
 /// Reads the section; it is there when it has a `url`.
 pub(super) fn read(section: &Section<'_>) -> Option<ServiceInstancesApi> {
     let url = section.text("url");
-    let root_ca_cert = section.text("root_ca_cert");
-    let verification = if section.flag("disable_ssl_cert_verification", false) {
-        Verification::Off
-    } else {
-        Verification::On
-    };
+    let root_ca_cert = section.plain_text("root_ca_cert");
+    let verification = Verification::read([section]);
     let authentication = section.section("authentication");
     let basic = authentication.section("basic");
-    let username = basic.text("username");
-    let password = basic.text("password");
+    let username = basic.plain_text("username");
+    let password = basic.plain_text("password");
     basic.remark_unknown_keys();
     authentication.remark_unknown_keys();
     section.remark_unknown_keys();
     let Some(url) = url else {
         if root_ca_cert.is_some() || username.is_some() || password.is_some() {
-            section.remark(
-                "url",
-                (
-                    "is missing, so that the section means nothing",
-                    "give it or remove the section",
-                ),
+            let text = (
+                "is missing, so that the section means nothing",
+                "give it or remove the section",
             );
+            section.remark("url", text);
         }
         return None;
     };
     Some(ServiceInstancesApi {
         url: address::of(section, url)?,
-        root_ca_cert: root_ca_cert.map(|found| found.value),
+        root_ca_cert,
         verification,
-        username: username.map(|found| found.value).unwrap_or_default(),
-        password: password.map(|found| found.value).unwrap_or_default().into(),
+        username: username.unwrap_or_default(),
+        password: password.unwrap_or_default().into(),
     })
 }

@@ -1,6 +1,9 @@
 use std::path::Path;
 
-use odb_clients::director::{AddressFilter, InstanceHealth};
+use odb_clients::{
+    director::{AddressFilter, Credentials, InstanceHealth},
+    uaa::Grant,
+};
 use secrecy::ExposeSecret;
 
 use super::*;
@@ -62,7 +65,7 @@ fn without_cf(source: &str) -> String {
     format!("{before}service_adapter:\n{after}")
 }
 
-fn parse(source: &str) -> Result<Loaded, InvalidConfig> {
+fn parse(source: &str) -> Result<Loaded<Config>, InvalidConfig> {
     Config::parse(Path::new("broker.yml"), source)
 }
 
@@ -214,8 +217,11 @@ fn secure_manifests_need_the_directors_credhub_and_its_own_and_the_directors_tru
         credhub.ca_certs.as_deref(),
         Some("of CredHub\nof the Director")
     );
-    assert_eq!(credhub.client_id, "secrets");
-    assert_eq!(credhub.client_secret.expose_secret(), "hunter2-credhub");
+    assert_eq!(credhub.client.client_id, "secrets");
+    assert_eq!(
+        credhub.client.client_secret.expose_secret(),
+        "hunter2-credhub"
+    );
 }
 
 #[test]
@@ -598,13 +604,13 @@ fn a_clients_secret_is_read_under_its_other_spelling_with_a_remark() {
                 "broker.yml:{key} is read as `client_secret`; spell it so, for that is the key's name"
             )]
         );
-        let PlatformCredentials::Client { client_secret, .. } =
+        let Grant::ClientCredentials { client_secret, .. } =
             loaded.config.cloud_foundry.unwrap().credentials
         else {
             panic!("a client is configured");
         };
         assert_eq!(client_secret.expose_secret(), "hunter2-cf");
-        let DirectorCredentials::Uaa { client_secret, .. } = loaded.config.bosh.credentials else {
+        let Credentials::Uaa { client_secret, .. } = loaded.config.bosh.credentials else {
             panic!("a client is configured");
         };
         assert_eq!(client_secret.expose_secret(), "hunter2-bosh");
@@ -621,7 +627,7 @@ fn of_two_spellings_of_a_clients_secret_the_right_one_counts() {
 
     assert!(loaded.remarks[0].to_string().contains("ignored"));
     let Some(CloudFoundry {
-        credentials: PlatformCredentials::Client { client_secret, .. },
+        credentials: Grant::ClientCredentials { client_secret, .. },
         ..
     }) = loaded.config.cloud_foundry
     else {

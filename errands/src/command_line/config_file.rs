@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use odb_config::{InvalidConfig, LoadError, errands::LoadedFile};
+use odb_config::{InvalidConfig, LoadError, Loaded};
 
 use super::Form;
 use crate::{Surroundings, Talk};
@@ -27,7 +27,7 @@ pub struct ConfigTexts {
 pub fn load<T>(
     file: Option<&Path>,
     texts: &ConfigTexts,
-    read: fn(&Path) -> Result<LoadedFile<T>, LoadError>,
+    read: fn(&Path) -> Result<Loaded<T>, LoadError>,
     surroundings: &Surroundings,
 ) -> anyhow::Result<T> {
     let talk = &surroundings.talk;

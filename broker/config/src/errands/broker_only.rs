@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{BrokerApi, LoadError, LoadedFile, load, shared};
+use super::{BrokerApi, LoadError, Loaded, load, shared};
 use crate::{keys::errands::BROKER_ONLY, section::Section};
 
 /// The configuration of an errand that asks nobody but the broker.
@@ -14,7 +14,7 @@ pub struct BrokerOnly {
 
 impl BrokerOnly {
     /// Reads and checks a file.
-    pub fn load(file: &Path) -> Result<LoadedFile<Self>, LoadError> {
+    pub fn load(file: &Path) -> Result<Loaded<Self>, LoadError> {
         load(file, &BROKER_ONLY, read)
     }
 }

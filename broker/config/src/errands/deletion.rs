@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::Path, time::Duration};
 
 use odb_api_types::ids::OfferingId;
 
-use super::{CloudFoundryAccess, LoadError, LoadedFile, load, shared};
+use super::{CloudFoundryAccess, LoadError, Loaded, load, shared};
 use crate::{keys::errands::DELETION, section::Section};
 
 /// The configuration of the errands that delete all service instances.
@@ -31,7 +31,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_hours(4);
 
 impl Deletion {
     /// Reads and checks a file.
-    pub fn load(file: &Path) -> Result<LoadedFile<Self>, LoadError> {
+    pub fn load(file: &Path) -> Result<Loaded<Self>, LoadError> {
         load(file, &DELETION, read)
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<Deletion> {
     let catalog = root.section("service_catalog");
     let offering = catalog.required_text("id", "the offering's id in the broker's catalog");
     catalog.remark_unknown_keys();
-    let broker_name = root.text("broker_name").map(|name| name.value);
+    let broker_name = root.plain_text("broker_name");
     let seconds = |key| {
         root.number_within(key, " seconds")
             .map(Option::unwrap_or_default)

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::Path, time::Duration};
 
 use odb_rollout::FailureBudget;
 
-use super::{BrokerApi, CloudFoundryAccess, LoadError, LoadedFile, load, shared};
+use super::{BrokerApi, CloudFoundryAccess, LoadError, Loaded, load, shared};
 use crate::{Address, address, keys::errands::FLEET, section::Section};
 
 /// The configuration of the errands that operate on every service instance.
@@ -82,7 +82,7 @@ pub struct RunSettings {
 
 impl Fleet {
     /// Reads and checks a file.
-    pub fn load(file: &Path) -> Result<LoadedFile<Self>, LoadError> {
+    pub fn load(file: &Path) -> Result<Loaded<Self>, LoadError> {
         load(file, &FLEET, read)
     }
 }
@@ -122,7 +122,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<Fleet> {
 
 /// The section is rendered with nulls where nobody needs it.
 fn director(section: &Section<'_>) -> Option<DirectorAddress> {
-    let root_ca_cert = section.text("root_ca_cert").map(|found| found.value);
+    let root_ca_cert = section.plain_text("root_ca_cert");
     let url = section.text("url");
     section.remark_unknown_keys();
     Some(DirectorAddress {
@@ -142,10 +142,6 @@ fn run(section: &Section<'_>) -> Option<RunSettings> {
     let seconds = |key| section.number_within(key, " seconds");
     let (health_timeout, answer_timeout) = (seconds("health_timeout"), seconds("answer_timeout"));
     let wave = section.number_within("wave", " instances");
-    let texts = |key| -> Vec<String> {
-        let found = section.texts(key).into_iter();
-        found.map(|found| found.value).collect()
-    };
     let settings = RunSettings {
         continues: section.flag("continue", false),
         retries_failed: section.flag("retry_failed", false),
@@ -155,11 +151,11 @@ fn run(section: &Section<'_>) -> Option<RunSettings> {
         wave: None,
         health_timeout: None,
         answer_timeout: None,
-        plans: texts("plans"),
-        organizations: texts("organizations"),
-        spaces: texts("spaces"),
-        instances: texts("instances"),
-        excluded: texts("exclude"),
+        plans: section.plain_texts("plans"),
+        organizations: section.plain_texts("organizations"),
+        spaces: section.plain_texts("spaces"),
+        instances: section.plain_texts("instances"),
+        excluded: section.plain_texts("exclude"),
     };
     section.remark_unknown_keys();
     Some(RunSettings {

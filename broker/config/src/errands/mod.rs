@@ -17,7 +17,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 pub use broker_only::BrokerOnly;
 pub use deletion::Deletion;
@@ -26,33 +26,21 @@ pub use register::{DeregisterBroker, PlanAccess, RegisterBroker, RegisteredPlan}
 pub use shared::{BrokerApi, CloudFoundryAccess};
 
 use super::{
-    InvalidConfig, LoadError, Paths, Problem,
+    InvalidConfig, LoadError, Loaded, Paths,
     document::place,
     inspection,
     keys::Keys,
     problems::Problems,
+    read_file,
     section::{Context, Section},
 };
-
-/// The configuration of an errand, and what is odd about it.
-#[derive(Debug)]
-pub struct LoadedFile<T> {
-    /// The checked configuration.
-    pub config: T,
-    /// Remarks for the operator.
-    pub remarks: Vec<Problem>,
-}
 
 fn load<T>(
     file: &Path,
     keys: &'static Keys,
     read: fn(&Section<'_>) -> Option<T>,
-) -> Result<LoadedFile<T>, LoadError> {
-    let source = fs::read_to_string(file).map_err(|source| LoadError::Unreadable {
-        file: file.display().to_string(),
-        source,
-    })?;
-    Ok(parse(file, &source, keys, read)?)
+) -> Result<Loaded<T>, LoadError> {
+    Ok(parse(file, &read_file(file)?, keys, read)?)
 }
 
 fn parse<T>(
@@ -60,7 +48,7 @@ fn parse<T>(
     source: &str,
     keys: &'static Keys,
     read: fn(&Section<'_>) -> Option<T>,
-) -> Result<LoadedFile<T>, InvalidConfig> {
+) -> Result<Loaded<T>, InvalidConfig> {
     let problems = Problems::of(file);
     let document = inspection::parse(source, &problems);
     let mut config = None;
@@ -81,7 +69,7 @@ fn parse<T>(
     }
     let (problems, remarks) = problems.into_parts();
     match config {
-        Some(config) if problems.is_empty() => Ok(LoadedFile { config, remarks }),
+        Some(config) if problems.is_empty() => Ok(Loaded { config, remarks }),
         _ => Err(InvalidConfig { problems, remarks }),
     }
 }

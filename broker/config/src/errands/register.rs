@@ -5,7 +5,7 @@ use std::path::Path;
 use odb_api_types::ids::OfferingId;
 use secrecy::SecretString;
 
-use super::{CloudFoundryAccess, LoadError, LoadedFile, load, shared};
+use super::{CloudFoundryAccess, LoadError, Loaded, load, shared};
 use crate::{
     Address, address,
     keys::errands::{DEREGISTER_BROKER, REGISTER_BROKER},
@@ -64,18 +64,18 @@ pub struct DeregisterBroker {
 
 impl RegisterBroker {
     /// Reads and checks a file.
-    pub fn load(file: &Path) -> Result<LoadedFile<Self>, LoadError> {
+    pub fn load(file: &Path) -> Result<Loaded<Self>, LoadError> {
         load(file, &REGISTER_BROKER, read)
     }
 }
 
 impl DeregisterBroker {
     /// Reads and checks a file.
-    pub fn load(file: &Path) -> Result<LoadedFile<Self>, LoadError> {
+    pub fn load(file: &Path) -> Result<Loaded<Self>, LoadError> {
         load(file, &DEREGISTER_BROKER, |root| {
             Some(Self {
                 cloud_foundry: shared::required_cloud_foundry(root)?,
-                broker_name: root.text("broker_name").map(|name| name.value),
+                broker_name: root.plain_text("broker_name"),
             })
         })
     }
@@ -101,7 +101,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<RegisterBroker> {
         "service_offering_id",
         "the offering's id in the broker's catalog",
     );
-    let plans: Vec<Option<RegisteredPlan>> = root.sections("plans").iter().map(plan).collect();
+    let plans = root.each("plans", plan);
     Some(RegisterBroker {
         broker_name: broker_name?.value,
         broker_username: broker_username?.value,
@@ -109,7 +109,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<RegisterBroker> {
         broker_url: broker_url?,
         cloud_foundry: cloud_foundry?,
         offering: offering?.value.into(),
-        plans: plans.into_iter().collect::<Option<_>>()?,
+        plans: plans?,
     })
 }
 

@@ -1,9 +1,12 @@
 //! The sections `broker_api` and `cf`.
 
+use odb_clients::uaa::Grant;
 use secrecy::SecretString;
 
 use crate::{
-    Address, PlatformCredentials, Verification, address, client_credentials, problems::Faulty,
+    Address, Verification, address,
+    cloud_foundry::{credentials, servers},
+    problems::Faulty,
     section::Section,
 };
 
@@ -34,7 +37,7 @@ pub struct CloudFoundryAccess {
     /// Whether certificates of both are verified.
     pub verification: Verification,
     /// How to authenticate.
-    pub credentials: PlatformCredentials,
+    pub credentials: Grant,
 }
 
 /// What the Go errands say when one of the three is missing, which ours say with the place.
@@ -59,8 +62,8 @@ pub(super) fn broker_api(root: &Section<'_>) -> Option<BrokerApi> {
     let username = required(&basic, "username");
     let password = required(&basic, "password");
     let tls = section.section("tls");
-    let ca_cert = tls.text("ca_cert").map(|found| found.value);
-    let verification = verification([&tls]);
+    let ca_cert = tls.plain_text("ca_cert");
+    let verification = Verification::read([&tls]);
     for section in [&section, &authentication, &basic, &tls] {
         section.remark_unknown_keys();
     }
@@ -92,22 +95,19 @@ pub(super) fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAcc
     let is_empty =
         !section.has_value("url") && !section.has_value("root_ca_cert") && !uaa.holds_a_value();
     let has_switch = root.declares("disable_ssl_cert_verification");
-    let verification = verification([&section].into_iter().chain(has_switch.then_some(root)));
+    let verification = Verification::read([&section].into_iter().chain(has_switch.then_some(root)));
     if is_empty {
         return Ok(None);
     }
-    let url = address::required(
-        &section,
-        "url",
-        "the address of the Cloud Controller, such as `https://api.example.com`",
-    );
-    let root_ca_cert = section.text("root_ca_cert").map(|found| found.value);
-    let uaa_url = address::required(
-        &uaa,
-        "url",
-        "the address of its UAA, such as `https://uaa.example.com`",
-    );
-    let credentials = credentials(&uaa.section("authentication"));
+    let (url, root_ca_cert, uaa_url) = servers(&section, &uaa);
+    let credentials = credentials(&uaa.section("authentication"), |section| {
+        let text = (
+            "stands beside `client_credentials` and is not used",
+            "give one of the two",
+        );
+        section.remark("user_credentials", text);
+        Some(())
+    });
     uaa.remark_unknown_keys();
     section.remark_unknown_keys();
     let complete = || {
@@ -120,53 +120,4 @@ pub(super) fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAcc
         })
     };
     complete().map(Some).ok_or(Faulty)
-}
-
-/// A client is preferred as soon as any of its keys has a value.
-fn credentials(section: &Section<'_>) -> Option<PlatformCredentials> {
-    let client = section.section("client_credentials");
-    let user = section.section("user_credentials");
-    section.remark_unknown_keys();
-    if client.holds_a_value() {
-        if user.holds_a_value() {
-            section.remark(
-                "user_credentials",
-                (
-                    "stands beside `client_credentials` and is not used",
-                    "give one of the two",
-                ),
-            );
-        }
-        let client = client_credentials::read(&client, "a client of the UAA")?;
-        return Some(PlatformCredentials::Client {
-            client_id: client.client_id,
-            client_secret: client.client_secret,
-        });
-    }
-    if !user.holds_a_value() {
-        return section.refuse(
-            "client_credentials",
-            ("is missing", "give it or `user_credentials`"),
-        );
-    }
-    let username = user.required_text("username", "a user of the platform");
-    let password = user.required_text("password", "that user's password");
-    user.remark_unknown_keys();
-    Some(PlatformCredentials::User {
-        username: username?.value,
-        password: password?.value.into(),
-    })
-}
-
-/// Verification is off when any of the sections says so; all of them are held against their type.
-fn verification<'s, 'd: 's>(sections: impl IntoIterator<Item = &'s Section<'d>>) -> Verification {
-    let switches: Vec<bool> = sections
-        .into_iter()
-        .map(|section| section.flag("disable_ssl_cert_verification", false))
-        .collect();
-    if switches.contains(&true) {
-        Verification::Off
-    } else {
-        Verification::On
-    }
 }

@@ -1,34 +1,35 @@
-use std::{path::Path, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 use secrecy::ExposeSecret;
 use tempfile::NamedTempFile;
 
+use odb_clients::uaa::Grant;
 use odb_rollout::FailureBudget;
 
 use super::*;
 use crate::{
-    PlatformCredentials, Verification,
+    Verification,
     keys::errands::{BROKER_ONLY, DELETION, DEREGISTER_BROKER, FLEET, OF_ALL, REGISTER_BROKER},
 };
 
-fn faults<T: std::fmt::Debug>(read: Result<LoadedFile<T>, InvalidConfig>) -> Vec<String> {
+fn faults<T: std::fmt::Debug>(read: Result<Loaded<T>, InvalidConfig>) -> Vec<String> {
     let problems = read.unwrap_err().problems;
     problems.iter().map(ToString::to_string).collect()
 }
 
-fn remarks<T>(loaded: &LoadedFile<T>) -> Vec<String> {
+fn remarks<T>(loaded: &Loaded<T>) -> Vec<String> {
     loaded.remarks.iter().map(ToString::to_string).collect()
 }
 
-fn fleet(source: &str) -> Result<LoadedFile<Fleet>, InvalidConfig> {
+fn fleet(source: &str) -> Result<Loaded<Fleet>, InvalidConfig> {
     parse(Path::new("c.yml"), source, &FLEET, fleet::read)
 }
 
-fn register(source: &str) -> Result<LoadedFile<RegisterBroker>, InvalidConfig> {
+fn register(source: &str) -> Result<Loaded<RegisterBroker>, InvalidConfig> {
     parse(Path::new("c.yml"), source, &REGISTER_BROKER, register::read)
 }
 
-fn deletion(source: &str) -> Result<LoadedFile<Deletion>, InvalidConfig> {
+fn deletion(source: &str) -> Result<Loaded<Deletion>, InvalidConfig> {
     parse(Path::new("c.yml"), source, &DELETION, deletion::read)
 }
 
@@ -159,14 +160,14 @@ fn a_client_is_preferred_to_a_user() {
     let loaded = deletion(&source).unwrap();
     assert!(matches!(
         loaded.config.cloud_foundry.credentials,
-        PlatformCredentials::Client { .. }
+        Grant::ClientCredentials { .. }
     ));
     assert_eq!(remarks(&loaded).len(), 1);
 
     let user = source.replace("client_id: odb, client_secret: hunter2", "client_id: ''");
     assert!(matches!(
         deletion(&user).unwrap().config.cloud_foundry.credentials,
-        PlatformCredentials::User { .. }
+        Grant::Password { .. }
     ));
 }
 

@@ -1,7 +1,7 @@
 //! The keys of the section `service_catalog`, but for its plans.
 
 use super::{
-    key::{Key, Keys},
+    key::{Key, Keys, Kind},
     plan::{MAINTENANCE_INFO, PLAN},
 };
 
@@ -31,9 +31,7 @@ pub(super) const CATALOG: Keys = Keys::only(&[
         "Whether an instance may move to another plan.",
     ),
     Key::texts("tags", "Free words, together at most 2,048 characters."),
-    Key::choices(
-        "requires",
-        &["syslog_drain", "route_forwarding", "volume_mount"],
+    Key::new("requires", Kind::Choices(&["syslog_drain", "route_forwarding", "volume_mount"]),
         "What bindings ask of the platform.",
     ),
     Key::section(
@@ -46,8 +44,7 @@ pub(super) const CATALOG: Keys = Keys::only(&[
         &DASHBOARD_CLIENT,
         "Single sign-on for dashboards. All three keys or none.",
     ),
-    Key::free_map(
-        "global_properties",
+    Key::new("global_properties", Kind::FreeMap,
         "What the adapter gets for every plan; the plan's `properties` win, key by key, top level only.",
     ),
     Key::section("global_quotas", &GLOBAL_QUOTAS, "Limits over all plans."),
@@ -83,13 +80,14 @@ const GLOBAL_QUOTAS: Keys = Keys::only(&[
         "service_instance_limit",
         "How many instances there may be; no limit unless given, 0: none.",
     ),
-    Key::named(
+    Key::new(
         "resources",
-        &GLOBAL_RESOURCE,
+        Kind::Named(&GLOBAL_RESOURCE),
         "How much there is of each resource that plans have a cost of.",
     ),
-    Key::anything(
+    Key::new(
         "resource_limits",
+        Kind::Anything,
         "The older form of `resources`; the release's template turns it into that.",
     )
     .deprecated("give `resources.NAME.limit`"),
@@ -100,6 +98,6 @@ const GLOBAL_RESOURCE: Keys = Keys::only(&[
         "limit",
         "How much all instances together may cost; 0, also when left out, blocks every plan with a cost.",
     ),
-    Key::anything("cost", "Means nothing here.")
+    Key::new("cost", Kind::Anything, "Means nothing here.")
         .deprecated("give the cost in each plan's `quotas`"),
 ]);

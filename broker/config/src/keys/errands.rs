@@ -2,7 +2,7 @@
 //! release render them.
 
 use super::{
-    key::{Key, Keys},
+    key::{Key, Keys, Kind},
     neighbours::{CLIENT, ROOT_CA_CERT, USER},
 };
 
@@ -156,8 +156,9 @@ pub(crate) const FLEET: Keys = file_with(&[
         "canaries",
         "How many instances go first; with selection parameters 0 means all that they select.",
     ),
-    Key::text_map(
+    Key::new(
         "canary_selection_params",
+        Kind::TextMap,
         "Which instances may go first, such as `cf_org` and `cf_space`.",
     ),
     Key::section(
@@ -274,8 +275,9 @@ const CF_UAA: Keys = Keys::only(&[
         &CF_AUTHENTICATION,
         "How the errand authenticates: as a client, or else as a user.",
     ),
-    Key::anything(
+    Key::new(
         "client_definition",
+        Kind::Anything,
         "The broker's affair, and in the files of errands by accident.",
     )
     .read_elsewhere(),

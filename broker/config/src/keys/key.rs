@@ -175,7 +175,7 @@ impl Keys {
 pub(crate) const FREE: Keys = Keys::and_others(&[]);
 
 impl Key {
-    const fn new(name: &'static str, kind: Kind, what: &'static str) -> Self {
+    pub(super) const fn new(name: &'static str, kind: Kind, what: &'static str) -> Self {
         Self {
             name,
             what,
@@ -194,14 +194,6 @@ impl Key {
 
     pub(super) const fn certificates(name: &'static str, what: &'static str) -> Self {
         Self::new(name, Kind::Certificates, what)
-    }
-
-    pub(super) const fn choice(
-        name: &'static str,
-        words: &'static [&'static str],
-        what: &'static str,
-    ) -> Self {
-        Self::new(name, Kind::Choice(words), what)
     }
 
     /// A whole number of zero or more.
@@ -232,34 +224,6 @@ impl Key {
         Self::new(name, Kind::Texts, what)
     }
 
-    pub(super) const fn choices(
-        name: &'static str,
-        words: &'static [&'static str],
-        what: &'static str,
-    ) -> Self {
-        Self::new(name, Kind::Choices(words), what)
-    }
-
-    pub(super) const fn vm_count(name: &'static str, what: &'static str) -> Self {
-        Self::new(name, Kind::VmCount, what)
-    }
-
-    pub(super) const fn text_map(name: &'static str, what: &'static str) -> Self {
-        Self::new(name, Kind::TextMap, what)
-    }
-
-    pub(super) const fn free_map(name: &'static str, what: &'static str) -> Self {
-        Self::new(name, Kind::FreeMap, what)
-    }
-
-    pub(super) const fn amounts(name: &'static str, what: &'static str) -> Self {
-        Self::new(name, Kind::Amounts, what)
-    }
-
-    pub(super) const fn anything(name: &'static str, what: &'static str) -> Self {
-        Self::new(name, Kind::Anything, what)
-    }
-
     pub(super) const fn section(
         name: &'static str,
         keys: &'static Keys,
@@ -274,10 +238,6 @@ impl Key {
         what: &'static str,
     ) -> Self {
         Self::new(name, Kind::Sections(keys), what)
-    }
-
-    pub(super) const fn named(name: &'static str, keys: &'static Keys, what: &'static str) -> Self {
-        Self::new(name, Kind::Named(keys), what)
     }
 
     pub(super) const fn required(mut self) -> Self {

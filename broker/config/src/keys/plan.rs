@@ -1,6 +1,6 @@
 //! The keys of `service_catalog.plans[]`.
 
-use super::key::{DefaultValue, Key, Keys};
+use super::key::{DefaultValue, Key, Keys, Kind};
 
 pub(super) const PLAN: Keys = Keys::only(&[
     Key::text(
@@ -28,8 +28,9 @@ pub(super) const PLAN: Keys = Keys::only(&[
         "What the marketplace shows. Further keys pass through.",
     ),
     Key::section("quotas", &QUOTAS, "Limits of this plan."),
-    Key::free_map(
+    Key::new(
         "properties",
+        Kind::FreeMap,
         "What the adapter gets, over `global_properties`.",
     ),
     Key::sections(
@@ -53,9 +54,9 @@ pub(super) const PLAN: Keys = Keys::only(&[
         &MAINTENANCE_INFO,
         "The version of what the plan deploys, over the offering's.",
     ),
-    Key::choice(
+    Key::new(
         "cf_service_access",
-        &["enable", "disable", "manual", "org-restricted"],
+        Kind::Choice(&["enable", "disable", "manual", "org-restricted"]),
         "Who may order; read by the errand `register-broker`.",
     )
     .read_elsewhere(),
@@ -64,8 +65,9 @@ pub(super) const PLAN: Keys = Keys::only(&[
         "The organization of `org-restricted`; read by the errand `register-broker`.",
     )
     .read_elsewhere(),
-    Key::anything(
+    Key::new(
         "resource_costs",
+        Kind::Anything,
         "The older form of `quotas.resources`; the release's template turns it into that.",
     )
     .deprecated("give `quotas.resources.NAME.cost`"),
@@ -77,11 +79,17 @@ pub(super) const MAINTENANCE_INFO: Keys = Keys::only(&[
         "A semantic version. A new one offers an upgrade to every instance.",
     ),
     Key::text("description", "What platform users read about the version."),
-    Key::text_map(
+    Key::new(
         "public",
+        Kind::TextMap,
         "Values of which a change calls for an upgrade, such as a stemcell's version.",
     ),
-    Key::text_map("private", "The same, for values that nobody sees.").secret(),
+    Key::new(
+        "private",
+        Kind::TextMap,
+        "The same, for values that nobody sees.",
+    )
+    .secret(),
 ]);
 
 const METADATA: Keys = Keys::and_others(&[
@@ -91,7 +99,11 @@ const METADATA: Keys = Keys::and_others(&[
 ]);
 
 const COST: Keys = Keys::only(&[
-    Key::amounts("amount", "Amounts by currency, such as `usd: 9.99`."),
+    Key::new(
+        "amount",
+        Kind::Amounts,
+        "Amounts by currency, such as `usd: 9.99`.",
+    ),
     Key::text("unit", "What for, such as `MONTHLY`."),
 ]);
 
@@ -100,13 +112,14 @@ const QUOTAS: Keys = Keys::only(&[
         "service_instance_limit",
         "How many instances of the plan there may be; no limit unless given, 0: none.",
     ),
-    Key::named(
+    Key::new(
         "resources",
-        &RESOURCE,
+        Kind::Named(&RESOURCE),
         "What an instance costs of a resource, and how much the plan may use.",
     ),
-    Key::anything(
+    Key::new(
         "resource_limits",
+        Kind::Anything,
         "The older form of `resources`; the release's template turns it into that.",
     )
     .deprecated("give `resources.NAME.limit`"),
@@ -150,8 +163,9 @@ const UPDATE: Keys = Keys::only(&[
         "How many VMs are updated first, to see whether it works.",
     )
     .otherwise(DefaultValue::Number(0)),
-    Key::vm_count(
+    Key::new(
         "max_in_flight",
+        Kind::VmCount,
         "How many VMs are updated at once: a count, or a percentage such as `25%`. Needed where `update` is used.",
     ),
     Key::text(
@@ -163,9 +177,9 @@ const UPDATE: Keys = Keys::only(&[
         "How long the Director waits for the others, in milliseconds, such as `5000-300000`.",
     ),
     Key::optional_flag("serial", "One instance group after the other."),
-    Key::choice(
+    Key::new(
         "initial_deploy_az_update_strategy",
-        &["serial", "parallel"],
+        Kind::Choice(&["serial", "parallel"]),
         "Whether the first deployment goes through the availability zones one by one.",
     ),
 ]);
@@ -205,9 +219,9 @@ const BINDING_WITH_DNS: Keys = Keys::only(&[
 
 const DNS_PROPERTIES: Keys = Keys::only(&[
     Key::texts("azs", "Only those in these availability zones."),
-    Key::choice(
+    Key::new(
         "status",
-        &["default", "healthy", "unhealthy", "all"],
+        Kind::Choice(&["default", "healthy", "unhealthy", "all"]),
         "Only those of this health.",
     ),
 ]);

@@ -1,6 +1,6 @@
 //! The keys of the sections `service_adapter` and `service_deployment`.
 
-use super::key::{DefaultValue, Key, Keys};
+use super::key::{DefaultValue, Key, Keys, Kind};
 
 pub(super) const ADAPTER: Keys = Keys::only(&[
     Key::text("path", "The service adapter's executable.").required(),
@@ -32,7 +32,7 @@ pub(super) const DEPLOYMENT: Keys = Keys::only(&[
     )
     .required(),
     Key::sections("stemcells", &STEMCELL, "The stemcells that manifests use.").required(),
-    Key::anything("stemcell", "The older form of `stemcells`.")
+    Key::new("stemcell", Kind::Anything, "The older form of `stemcells`.")
         .deprecated("give `stemcells`, a list"),
 ]);
 

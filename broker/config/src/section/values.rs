@@ -42,6 +42,11 @@ impl Section<'_> {
         })
     }
 
+    /// The same without its place.
+    pub(crate) fn plain_text(&self, key: &'static str) -> Option<String> {
+        self.text(key).map(|found| found.value)
+    }
+
     /// A whole number; a fraction is cut off, as the Go broker does. Text is refused, digits in quotes too.
     #[expect(
         clippy::cast_possible_truncation,
@@ -115,6 +120,11 @@ impl Section<'_> {
         self.optional_flag(key).map_or(default, |found| found.value)
     }
 
+    /// What a switch chooses that is off where absent.
+    pub(crate) fn choose<T>(&self, key: &'static str, on: T, off: T) -> T {
+        if self.flag(key, false) { on } else { off }
+    }
+
     /// A boolean that may be left out on purpose.
     pub(crate) fn optional_flag(&self, key: &'static str) -> Option<Found<bool>> {
         let node = self.node(key)?;
@@ -150,6 +160,12 @@ impl Section<'_> {
                 }
             })
             .collect()
+    }
+
+    /// The same without their places.
+    pub(crate) fn plain_texts(&self, key: &'static str) -> Vec<String> {
+        let found = self.texts(key).into_iter();
+        found.map(|found| found.value).collect()
     }
 
     /// A map from text to text; scalars keep their spelling, anything nested is refused.

@@ -9,7 +9,7 @@ use odb_clients::{
 };
 
 use crate::{
-    config::{Address, CloudFoundry, CloudFoundryChecks, Config, Offering, PlatformCredentials},
+    config::{Address, CloudFoundry, CloudFoundryChecks, Config, Offering},
     finding::Finding,
     preflight::{
         certificates::trust::Authorities,
@@ -106,19 +106,7 @@ pub(crate) fn connect(
     trust: &Trust,
     limits: &Limits,
 ) -> Checked<(CloudController, Option<ClientAdministration>, TokenSource)> {
-    let grant = match &cf.credentials {
-        PlatformCredentials::Client {
-            client_id,
-            client_secret,
-        } => Grant::ClientCredentials {
-            client_id: client_id.clone(),
-            client_secret: client_secret.clone(),
-        },
-        PlatformCredentials::User { username, password } => Grant::Password {
-            username: username.clone(),
-            password: password.clone(),
-        },
-    };
+    let grant = cf.credentials.clone();
     let unusable = |key: &'static str| {
         move |error: ClientError| {
             let found = format!("`{key}` is no address that can be called");
@@ -132,12 +120,12 @@ pub(crate) fn connect(
         CloudController::connect(cf.url.as_written(), trust, tokens.clone(), limits.clone())
             .map_err(unusable("cf.url"))?;
     let clients = match &cf.credentials {
-        PlatformCredentials::Client { .. } => {
+        Grant::ClientCredentials { .. } => {
             let (url, tokens) = (cf.uaa_url.as_written(), tokens.clone());
             let clients = ClientAdministration::connect(url, trust, tokens, limits.clone());
             Some(clients.map_err(unusable("cf.uaa.url"))?)
         }
-        PlatformCredentials::User { .. } => None,
+        Grant::Password { .. } => None,
     };
     Ok((client, clients, tokens))
 }

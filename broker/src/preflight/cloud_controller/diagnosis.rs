@@ -5,11 +5,11 @@ use odb_clients::{
     FailureKind,
     cloud_controller::{CloudController, SEES_ALL},
     http::{StatusCode, address},
-    uaa::{ClientRights, Token, TokenSource},
+    uaa::{ClientRights, Grant, Token, TokenSource},
 };
 
 use crate::{
-    config::{CloudFoundry, CloudFoundryChecks, Offering, PlatformCredentials},
+    config::{CloudFoundry, CloudFoundryChecks, Offering},
     finding::Finding,
     preflight::{
         certificates::trust::Authorities,
@@ -97,12 +97,12 @@ async fn look_into(
 
 fn applicant(cf: &CloudFoundry) -> Applicant<'_> {
     match &cf.credentials {
-        PlatformCredentials::Client { client_id, .. } => Applicant {
+        Grant::ClientCredentials { client_id, .. } => Applicant {
             kind: ApplicantKind::Client,
             name: client_id,
             key: CLIENT_KEY,
         },
-        PlatformCredentials::User { username, .. } => Applicant {
+        Grant::Password { username, .. } => Applicant {
             kind: ApplicantKind::User,
             name: username,
             key: USER_KEY,

@@ -5,11 +5,10 @@ use std::time::Duration;
 use odb_api_types::code::Code;
 use odb_clients::{
     FailureKind, ServiceError,
-    credhub::{ConnectCredHubError, CredHub, CredHubClient, CredentialName},
+    credhub::{ConnectCredHubError, CredHub, CredentialName},
     director::Director,
     http::{Call, Limits, TransportError},
 };
-use secrecy::SecretString;
 use tokio::time::sleep;
 
 use crate::{
@@ -36,7 +35,7 @@ pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>>
     let url = &access.url;
     let call = Call::within(config.broker.timings.start_up);
     let trust = Authorities::of_directors_credhub(access).trust()?;
-    let client = client(&access.client_id, &access.client_secret);
+    let client = access.client.clone();
     let (address, limits) = (url.as_written(), Limits::default());
     let connected = CredHub::connect(&call, address, &trust, client, limits).await;
     let credhub = connected.map_err(|error| {
@@ -94,9 +93,16 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
     let url = &section.url;
     let call = Call::within(config.broker.timings.start_up);
     let trust = Authorities::of_runtime_credhub(section).trust()?;
-    let client = client(&section.client_id, &section.client_secret);
     let address = url.as_written();
-    let attempt = || CredHub::connect(&call, address, &trust, client.clone(), Limits::default());
+    let attempt = || {
+        CredHub::connect(
+            &call,
+            address,
+            &trust,
+            section.client.clone(),
+            Limits::default(),
+        )
+    };
     let (mut connected, mut pause) = (attempt().await, FIRST_PAUSE);
     for _ in 0..PAUSES {
         if !connected.as_ref().is_err_and(is_out_of_reach) || pause >= call.deadline.remaining() {
@@ -127,14 +133,6 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
     tracing::info!(%version, "the runtime CredHub knows us");
     let service = config.offering.id.clone();
     Ok(Some(SecureBindings::new(credhub, service)))
-}
-
-/// The client that the broker is at a CredHub.
-pub(crate) fn client(client_id: &str, client_secret: &SecretString) -> CredHubClient {
-    CredHubClient {
-        client_id: client_id.to_owned(),
-        client_secret: client_secret.clone(),
-    }
 }
 
 /// No connection came about: its name is not known yet, or it does not listen yet.

@@ -18,7 +18,6 @@ use crate::{
     finding::Finding,
     preflight::{
         certificates::trust::Authorities,
-        credhub::connection::client,
         director::diagnosis as director,
         doctor::{
             chart::Chart,
@@ -49,7 +48,7 @@ struct Endpoint<'a> {
     /// Where it is, and by which key.
     address: (&'a Address, &'static str),
     authorities: Authorities<'a>,
-    client: CredHubClient,
+    client: &'a CredHubClient,
     /// Where the client's credentials stand.
     key: &'static str,
     /// The key by which the authority of its UAA is given.
@@ -81,7 +80,7 @@ pub(crate) async fn look_at_the_directors(context: &Context<'_>) -> Vec<Chart> {
         side: Side::Director,
         address: (&access.url, "bosh_credhub.url"),
         authorities,
-        client: client(&access.client_id, &access.client_secret),
+        client: &access.client,
         key: "bosh_credhub.authentication.uaa.client_credentials",
         uaa_authority: "bosh_credhub.root_ca_cert",
         root: "/odb",
@@ -103,7 +102,7 @@ pub(crate) async fn look_at_that_of_applications(context: &Context<'_>) -> Vec<C
         side: Side::Platform,
         address: (&section.url, "credhub.api_url"),
         authorities: Authorities::of_runtime_credhub(section),
-        client: client(&section.client_id, &section.client_secret),
+        client: &section.client,
         key: "credhub.client_secret",
         uaa_authority: "credhub.internal_uaa_ca_cert",
         root: "/c",

@@ -8,7 +8,7 @@ use odb_clients::{
 };
 
 use crate::{
-    config::{Bosh, Config, DirectorCredentials},
+    config::{Bosh, Config},
     finding::Finding,
     preflight::{
         certificates::trust::Authorities,
@@ -94,7 +94,7 @@ async fn too_few_rights(
     info: &Info,
     call: &Call,
 ) -> Option<Finding> {
-    let DirectorCredentials::Uaa { client_id, .. } = &bosh.credentials else {
+    let Credentials::Uaa { client_id, .. } = &bosh.credentials else {
         // A user of the Director's own may do everything.
         return None;
     };
@@ -137,18 +137,6 @@ pub(crate) async fn open(
     trust: &Trust,
     limits: Limits,
 ) -> Result<Director, ConnectError> {
-    let credentials = match &bosh.credentials {
-        DirectorCredentials::Basic { username, password } => Credentials::Basic {
-            username: username.clone(),
-            password: password.clone(),
-        },
-        DirectorCredentials::Uaa {
-            client_id,
-            client_secret,
-        } => Credentials::Uaa {
-            client_id: client_id.clone(),
-            client_secret: client_secret.clone(),
-        },
-    };
+    let credentials = bosh.credentials.clone();
     Director::connect(call, bosh.url.as_written(), trust, credentials, limits).await
 }

@@ -4,13 +4,13 @@ use odb_api_types::code::Code;
 use odb_clients::{
     FailureKind,
     credhub::CredentialName,
-    director::{Authentication, ConnectError, Director, Info},
+    director::{Authentication, ConnectError, Credentials, Director, Info},
     http::StatusCode,
     uaa::Token,
 };
 
 use crate::{
-    config::{Bosh, BoshConfigs, DirectorCredentials},
+    config::{Bosh, BoshConfigs},
     finding::Finding,
     preflight::{
         certificates::trust::Authorities,
@@ -105,7 +105,7 @@ async fn look_into(
     features::version(&info, context.offering(), chart);
     features::features(&info, context, chart);
     match &bosh.credentials {
-        DirectorCredentials::Basic { username, .. } => {
+        Credentials::Basic { username, .. } => {
             of_uaa.not_asked(Probe::Answer, "the Director keeps its users itself");
             let applicant = Applicant {
                 kind: ApplicantKind::User,
@@ -116,7 +116,7 @@ async fn look_into(
             let text = "a user of the Director may do everything";
             chart.fine(Probe::Rights, None, text);
         }
-        DirectorCredentials::Uaa { client_id, .. } => {
+        Credentials::Uaa { client_id, .. } => {
             debug_assert!(matches!(info.authentication, Authentication::Uaa { .. }));
             let applicant = Applicant {
                 kind: ApplicantKind::Client,

@@ -1,10 +1,13 @@
 //! What a client is to be given at its UAA. `uaac client update` replaces the whole list of authorities, so that every command
 //! has all that the client has and all that it lacks, for whichever neighbour: in any order none undoes another.
 
-use odb_clients::uaa::{ClientRights, Token};
+use odb_clients::{
+    director::Credentials,
+    uaa::{ClientRights, Grant, Token},
+};
 
 use crate::{
-    config::{DirectorCredentials, PlatformCredentials, Sections},
+    config::Sections,
     preflight::uaa::rights::{
         CREDHUB_SCOPES, CloudControllerRights, is_admin_at_a_director, missing,
     },
@@ -47,14 +50,14 @@ impl Grants<'_> {
     fn lacking_at_the_directors_uaa(self, client: &str, token: &Token) -> Vec<&'static str> {
         let mut lacking = Vec::new();
         let bosh = self.sections.bosh.right().map(|bosh| &bosh.credentials);
-        if let Some(DirectorCredentials::Uaa { client_id, .. }) = bosh
+        if let Some(Credentials::Uaa { client_id, .. }) = bosh
             && client_id == client
             && !is_admin_at_a_director(token.scopes())
         {
             lacking.push("bosh.teams.TEAM.admin");
         }
         if let Some(access) = self.sections.bosh_credhub.right()
-            && access.client_id == client
+            && access.client.client_id == client
         {
             lacking.extend(missing(&CREDHUB_SCOPES, token.scopes()));
         }
@@ -64,7 +67,7 @@ impl Grants<'_> {
     fn lacking_at_the_platforms_uaa(self, client: &str, token: &Token) -> Vec<&'static str> {
         let mut lacking = Vec::new();
         if let Some(cf) = self.sections.cloud_foundry.right()
-            && let PlatformCredentials::Client { client_id, .. } = &cf.credentials
+            && let Grant::ClientCredentials { client_id, .. } = &cf.credentials
             && client_id == client
         {
             match CloudControllerRights::of(token.scopes()) {
@@ -84,7 +87,7 @@ impl Grants<'_> {
             }
         }
         if let Some(section) = self.sections.runtime_credhub.right()
-            && section.client_id == client
+            && section.client.client_id == client
         {
             lacking.extend(missing(&CREDHUB_SCOPES, token.scopes()));
         }
