@@ -57,9 +57,10 @@ pub(crate) fn delete(call: &DeleteBinding) {
     let _ = writeln!(std::io::stderr(), "DNS addresses: {:?}", call.dns_addresses);
 }
 
+/// The address of the group's one instance. Errands may have VMs of their own while they run.
 fn only_address<'v>(group: &str, vms: &'v BoshVms) -> Result<&'v str, BindingError> {
     match vms.get(group).map(Vec::as_slice) {
-        Some([address]) if vms.len() == 1 => Ok(address),
+        Some([address]) => Ok(address),
         _ => {
             let found: Vec<_> = vms
                 .iter()
@@ -115,5 +116,32 @@ impl Resolved {
     fn value(&self, property: &str) -> &str {
         let value = self.by_name.get(property).and_then(Value::as_str);
         value.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_that_of_the_only_instance_of_the_group() {
+        let address = |vms: Value| {
+            let vms: BoshVms = serde_json::from_value(vms).unwrap();
+            only_address("redis-server", &vms)
+                .map(str::to_owned)
+                .map_err(|error| error.to_string())
+        };
+
+        assert_eq!(address(json!({ "redis-server": ["a"] })).unwrap(), "a");
+        let with_errand = json!({ "redis-server": ["a"], "health-check": ["b"] });
+        assert_eq!(address(with_errand).unwrap(), "a");
+        for (vms, found) in [
+            (json!({}), "none"),
+            (json!({ "health-check": ["b"] }), "`health-check` with 1"),
+            (json!({ "redis-server": ["a", "b"] }), "`redis-server` with 2"),
+        ] {
+            let error = address(vms).unwrap_err();
+            assert!(error.ends_with(&format!("found {found}")), "{error}");
+        }
     }
 }
