@@ -138,7 +138,10 @@ mod tests {
         for (vms, found) in [
             (json!({}), "none"),
             (json!({ "health-check": ["b"] }), "`health-check` with 1"),
-            (json!({ "redis-server": ["a", "b"] }), "`redis-server` with 2"),
+            (
+                json!({ "redis-server": ["a", "b"] }),
+                "`redis-server` with 2",
+            ),
         ] {
             let error = address(vms).unwrap_err();
             assert!(error.ends_with(&format!("found {found}")), "{error}");

@@ -12,7 +12,7 @@ use odb_config::{Offering, Timings};
 use odb_redaction::Chain;
 use tokio::time::{Instant, timeout};
 
-use super::{InstanceRecord, InstanceSource, Lifecycle, RecordStanding};
+use super::{CountedInstance, InstanceSource, Lifecycle, PlatformState};
 use crate::{
     metrics::{FleetMetrics, InstanceCount, QuotaScope, QuotaUse, metrics},
     offering::Usage,
@@ -104,20 +104,20 @@ impl Census {
     }
 }
 
-fn tell(told: &FleetMetrics, offering: &Offering, records: &[InstanceRecord]) {
+fn tell(told: &FleetMetrics, offering: &Offering, records: &[CountedInstance]) {
     // What has gone to zero has to be told, too.
     let mut counts: BTreeMap<(Option<&str>, &'static str), u64> = BTreeMap::new();
     let offered = offering.plans.iter().map(|plan| Some(plan.name.as_str()));
     for plan in offered.chain([None]) {
-        for state in STANDINGS.map(state) {
+        for state in STATES.map(label) {
             counts.insert((plan, state), 0);
         }
     }
     let mut usage = Usage::default();
     for record in records {
         let plan = offering.plan(&record.plan).map(|plan| plan.name.as_str());
-        *counts.entry((plan, state(record.standing))).or_default() += 1;
-        if record.standing != RecordStanding::Unmade {
+        *counts.entry((plan, label(record.state))).or_default() += 1;
+        if record.state != PlatformState::Unmade {
             usage.add([record.plan.clone()].into(), 1);
         }
     }
@@ -176,21 +176,21 @@ fn quotas<'a>(offering: &'a Offering, usage: &Usage) -> Vec<QuotaUse<'a>> {
     quotas
 }
 
-const STANDINGS: [RecordStanding; 5] = [
-    RecordStanding::Settled,
-    RecordStanding::Updating,
-    RecordStanding::Creating,
-    RecordStanding::Unmade,
-    RecordStanding::Listed,
+const STATES: [PlatformState; 5] = [
+    PlatformState::Settled,
+    PlatformState::Updating,
+    PlatformState::Creating,
+    PlatformState::Unmade,
+    PlatformState::Listed,
 ];
 
-fn state(standing: RecordStanding) -> &'static str {
-    match standing {
-        RecordStanding::Settled => "settled",
-        RecordStanding::Updating => "updating",
-        RecordStanding::Creating => "creating",
-        RecordStanding::Unmade => "not-created",
-        RecordStanding::Listed => "listed",
+fn label(state: PlatformState) -> &'static str {
+    match state {
+        PlatformState::Settled => "settled",
+        PlatformState::Updating => "updating",
+        PlatformState::Creating => "creating",
+        PlatformState::Unmade => "not-created",
+        PlatformState::Listed => "listed",
     }
 }
 

@@ -59,8 +59,8 @@ use locks::Locks;
 pub use bind::{BindRequest, BindResource, Bound};
 pub use deprovision::DeprovisionRequest;
 pub use instance_source::{
-    CloudControllerSource, EntryStream, FilterError, InstanceEntry, InstanceRecord, InstanceSource,
-    InstanceSources, OfferingKnowledge, RecordStanding, Selection, SourceError,
+    CloudControllerSource, CountedInstance, EntryStream, FilterError, InstanceEntry,
+    InstanceSource, InstanceSources, OfferingKnowledge, PlatformState, Selection, SourceError,
 };
 pub use inventory::InventoryFilter;
 pub use lifecycle::{Cut, Lifecycle};

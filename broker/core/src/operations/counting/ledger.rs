@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use crate::{
     engine::{Occupancy, OccupancyKind},
     offering::{Total, Usage},
-    operations::instance_source::{InstanceRecord, RecordStanding},
+    operations::instance_source::{CountedInstance, PlatformState},
 };
 
 /// What the drivers know.
@@ -39,7 +39,7 @@ pub(super) struct Totals {
 pub(super) struct Listing {
     /// When it was begun: what happened later need not be in it.
     pub(super) began: Instant,
-    pub(super) records: Vec<InstanceRecord>,
+    pub(super) records: Vec<CountedInstance>,
     pub(super) markers: Here,
     /// What the Director had then of the instances without a marker.
     pub(super) deployed: BTreeSet<InstanceId>,
@@ -47,10 +47,10 @@ pub(super) struct Listing {
 
 /// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was refused
 /// may look like an instance at rest, for example when the platform failed to delete it.
-pub(super) fn is_doubtful(record: &InstanceRecord, markers: &Here) -> bool {
-    let may_be_unmade = match record.standing {
-        RecordStanding::Settled | RecordStanding::Updating | RecordStanding::Listed => true,
-        RecordStanding::Creating | RecordStanding::Unmade => false,
+pub(super) fn is_doubtful(record: &CountedInstance, markers: &Here) -> bool {
+    let may_be_unmade = match record.state {
+        PlatformState::Settled | PlatformState::Updating | PlatformState::Listed => true,
+        PlatformState::Creating | PlatformState::Unmade => false,
     };
     let marker = markers.get(&record.instance);
     may_be_unmade && marker.is_none_or(|marker| marker.kind == OccupancyKind::Absent)
@@ -224,7 +224,7 @@ impl Ledger {
     /// Where an instance takes its place that the source knows.
     fn listed_place(
         &self,
-        record: &InstanceRecord,
+        record: &CountedInstance,
         occupancy: Option<&Occupancy>,
         listing: &Listing,
     ) -> BTreeSet<PlanId> {
@@ -232,13 +232,13 @@ impl Ledger {
         let was_let_in = kind.is_some_and(|kind| kind != OccupancyKind::Absent);
         let is_unknown = kind.is_none();
         let is_deployed = listing.deployed.contains(&record.instance);
-        let takes_a_place = match record.standing {
-            RecordStanding::Settled | RecordStanding::Updating => was_let_in || is_deployed,
-            RecordStanding::Unmade => was_let_in,
-            RecordStanding::Creating => {
+        let takes_a_place = match record.state {
+            PlatformState::Settled | PlatformState::Updating => was_let_in || is_deployed,
+            PlatformState::Unmade => was_let_in,
+            PlatformState::Creating => {
                 was_let_in || (is_unknown && self.has_inherited(&record.instance))
             }
-            RecordStanding::Listed => {
+            PlatformState::Listed => {
                 let is_asked_for = self.asking.contains(&record.instance);
                 was_let_in || (is_unknown && is_deployed && !is_asked_for)
             }
@@ -265,7 +265,7 @@ impl Ledger {
             // What an earlier process has made of it counts only as long as the platform says that this goes on: the Go broker
             // may have changed it since, without a marker.
             OccupancyKind::Arrived
-                if since.is_some() || record.standing == RecordStanding::Updating =>
+                if since.is_some() || record.state == PlatformState::Updating =>
             {
                 [plan.clone()].into()
             }
@@ -307,7 +307,7 @@ impl Ledger {
         let creating = listing
             .records
             .iter()
-            .filter(|record| record.standing == RecordStanding::Creating)
+            .filter(|record| record.state == PlatformState::Creating)
             .map(|record| record.instance.clone());
         let inherited = match self.learned.take() {
             Some(former) => creating
@@ -331,7 +331,7 @@ impl Ledger {
                 OccupancyKind::Arriving => true,
                 OccupancyKind::Leaving => record.is_none(),
                 OccupancyKind::Arrived => {
-                    record.is_some_and(|record| record.standing == RecordStanding::Updating)
+                    record.is_some_and(|record| record.state == PlatformState::Updating)
                 }
                 OccupancyKind::Remaining | OccupancyKind::Absent => false,
             };

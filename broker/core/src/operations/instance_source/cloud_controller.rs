@@ -20,7 +20,7 @@ use odb_config::{Offering, Timings};
 use tokio::time::Instant;
 
 use super::{
-    EntryStream, InstanceEntry, InstanceRecord, OfferingKnowledge, Selection, SourceError,
+    CountedInstance, EntryStream, InstanceEntry, OfferingKnowledge, Selection, SourceError,
     selection::named_place,
 };
 use crate::offering::Total;
@@ -135,10 +135,10 @@ impl CloudControllerSource {
     }
 
     /// All instances. What was learned of the plans is good enough, for a while.
-    pub(super) async fn all(&self, call: &Call) -> Result<Vec<InstanceRecord>, SourceError> {
+    pub(super) async fn all(&self, call: &Call) -> Result<Vec<CountedInstance>, SourceError> {
         let listed = async |known: &KnownPlans| {
             let entries = self.entries_of(call, known, &Selection::all());
-            entries.map_ok(InstanceRecord::from).try_collect().await
+            entries.map_ok(CountedInstance::from).try_collect().await
         };
         if let Some(known) = self.known() {
             match listed(&known).await {

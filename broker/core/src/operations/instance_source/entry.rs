@@ -26,23 +26,23 @@ pub struct InstanceEntry {
     /// What the platform has last done with it; nothing where the source does not tell.
     pub last_operation: Option<CfOperation>,
     /// What the source says of it.
-    pub standing: RecordStanding,
+    pub state: PlatformState,
 }
 
 /// A service instance as quotas see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InstanceRecord {
+pub struct CountedInstance {
     /// The service instance.
     pub instance: InstanceId,
     /// The plan that it is on; during an update the one from before.
     pub plan: PlanId,
     /// What the source says of it.
-    pub standing: RecordStanding,
+    pub state: PlatformState,
 }
 
 /// What a source says of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordStanding {
+pub enum PlatformState {
     /// It is there.
     Settled,
     /// It is there, and being updated.
@@ -66,7 +66,7 @@ impl InstanceEntry {
             space_name: found.space_name,
             organization: found.organization,
             organization_name: found.organization_name,
-            standing: standing(found.last_operation.as_ref()),
+            state: state_of(found.last_operation.as_ref()),
             last_operation: found.last_operation,
         })
     }
@@ -81,32 +81,32 @@ impl InstanceEntry {
             organization: None,
             organization_name: None,
             last_operation: None,
-            standing: RecordStanding::Listed,
+            state: PlatformState::Listed,
         })
     }
 }
 
-impl From<InstanceEntry> for InstanceRecord {
+impl From<InstanceEntry> for CountedInstance {
     fn from(entry: InstanceEntry) -> Self {
         Self {
             instance: entry.instance,
             plan: entry.plan,
-            standing: entry.standing,
+            state: entry.state,
         }
     }
 }
 
-fn standing(last_operation: Option<&CfOperation>) -> RecordStanding {
+fn state_of(last_operation: Option<&CfOperation>) -> PlatformState {
     let Some(CfOperation { kind, state }) = last_operation else {
-        return RecordStanding::Settled;
+        return PlatformState::Settled;
     };
     match (kind, state) {
-        (CfOperationKind::Create, CfOperationState::Succeeded) => RecordStanding::Settled,
-        (CfOperationKind::Create, CfOperationState::InProgress) => RecordStanding::Creating,
-        (CfOperationKind::Create, _) => RecordStanding::Unmade,
-        (CfOperationKind::Update, CfOperationState::InProgress) => RecordStanding::Updating,
+        (CfOperationKind::Create, CfOperationState::Succeeded) => PlatformState::Settled,
+        (CfOperationKind::Create, CfOperationState::InProgress) => PlatformState::Creating,
+        (CfOperationKind::Create, _) => PlatformState::Unmade,
+        (CfOperationKind::Update, CfOperationState::InProgress) => PlatformState::Updating,
         (CfOperationKind::Update | CfOperationKind::Delete | CfOperationKind::Unknown(_), _) => {
-            RecordStanding::Settled
+            PlatformState::Settled
         }
     }
 }

@@ -34,7 +34,7 @@ use odb_clients::{
 use crate::offering::Total;
 
 pub use cloud_controller::CloudControllerSource;
-pub use entry::{InstanceEntry, InstanceRecord, RecordStanding};
+pub use entry::{CountedInstance, InstanceEntry, PlatformState};
 pub use error::SourceError;
 pub use selection::{FilterError, Selection};
 pub use whole_list::OfferingKnowledge;
@@ -150,12 +150,12 @@ impl InstanceSource {
     }
 
     /// The instances of the offering's plans, those of retired plans included, as quotas see them. Safe to repeat.
-    pub async fn records(&self, call: &Call) -> Result<Vec<InstanceRecord>, SourceError> {
+    pub async fn records(&self, call: &Call) -> Result<Vec<CountedInstance>, SourceError> {
         match self {
             Self::CloudController(source) => source.all(call).await,
             Self::ServiceInstancesApi(api) => {
                 let entries = instances_api::all(api, call).await?;
-                Ok(entries.into_iter().map(InstanceRecord::from).collect())
+                Ok(entries.into_iter().map(CountedInstance::from).collect())
             }
         }
     }

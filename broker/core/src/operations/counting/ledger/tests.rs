@@ -113,7 +113,7 @@ struct World {
     now: Instant,
     limit: u64,
     truth: BTreeMap<InstanceId, Truth>,
-    records: BTreeMap<InstanceId, InstanceRecord>,
+    records: BTreeMap<InstanceId, CountedInstance>,
     markers: Here,
     here: Here,
     ledger: Ledger,
@@ -178,10 +178,10 @@ impl World {
 
     /// Places of instances that were never made, and which the platform lists as being made.
     fn lingering(&self, but: &InstanceId) -> u64 {
-        let lingers = |record: &&InstanceRecord| {
+        let lingers = |record: &&CountedInstance| {
             record.instance != *but
                 && !self.truth.contains_key(&record.instance)
-                && record.standing == RecordStanding::Creating
+                && record.state == PlatformState::Creating
         };
         self.records.values().filter(lingers).count() as u64
     }
@@ -245,11 +245,11 @@ impl World {
         }
     }
 
-    fn write(&mut self, instance: &InstanceId, plan: &PlanId, standing: RecordStanding) {
-        let record = InstanceRecord {
+    fn write(&mut self, instance: &InstanceId, plan: &PlanId, state: PlatformState) {
+        let record = CountedInstance {
             instance: instance.clone(),
             plan: plan.clone(),
-            standing,
+            state,
         };
         self.records.insert(instance.clone(), record);
     }
@@ -261,8 +261,8 @@ impl World {
         }
         self.markers.remove(&instance);
         match writes {
-            Writes::Early => self.write(&instance, &plan, RecordStanding::Unmade),
-            Writes::EarlyAndRash => self.write(&instance, &plan, RecordStanding::Creating),
+            Writes::Early => self.write(&instance, &plan, PlatformState::Unmade),
+            Writes::EarlyAndRash => self.write(&instance, &plan, PlatformState::Creating),
             Writes::Late => {}
         }
         self.ledger.begin_asking(&instance);
@@ -283,14 +283,14 @@ impl World {
         if !self
             .records
             .get(&instance)
-            .is_some_and(|record| record.plan == from && record.standing == RecordStanding::Settled)
+            .is_some_and(|record| record.plan == from && record.state == PlatformState::Settled)
         {
             return;
         }
         let to = plan(from == plan(false));
         if self.decide(&instance, &to, stale) {
             self.ledger.reserve(&instance, &to, Some(&from), &self.here);
-            self.write(&instance, &from, RecordStanding::Updating);
+            self.write(&instance, &from, PlatformState::Updating);
             self.remember(&instance, &to, OccupancyKind::Arriving);
             self.ledger.release(&instance);
             self.truth.insert(instance, Truth::Moving(from, to));
@@ -302,7 +302,7 @@ impl World {
     fn delete(&mut self, number: u8) {
         let instance = instance(number);
         let record = self.records.get(&instance);
-        if record.is_some_and(|record| record.standing == RecordStanding::Updating) {
+        if record.is_some_and(|record| record.state == PlatformState::Updating) {
             return;
         }
         if let Some(Truth::On(plan) | Truth::Creating(plan)) = self.truth.get(&instance).cloned() {
@@ -345,11 +345,11 @@ impl World {
             None => {
                 self.records.remove(&instance);
             }
-            Some(Truth::Creating(plan)) => self.write(&instance, &plan, RecordStanding::Creating),
+            Some(Truth::Creating(plan)) => self.write(&instance, &plan, PlatformState::Creating),
             Some(Truth::On(plan) | Truth::Deleting(plan)) => {
-                self.write(&instance, &plan, RecordStanding::Settled);
+                self.write(&instance, &plan, PlatformState::Settled);
             }
-            Some(Truth::Moving(from, _)) => self.write(&instance, &from, RecordStanding::Updating),
+            Some(Truth::Moving(from, _)) => self.write(&instance, &from, PlatformState::Updating),
         }
     }
 
@@ -358,7 +358,7 @@ impl World {
         if !self.truth.contains_key(&instance)
             && let Some(record) = self.records.get_mut(&instance)
         {
-            record.standing = RecordStanding::Settled;
+            record.state = PlatformState::Settled;
         }
     }
 
@@ -369,7 +369,7 @@ impl World {
             || self.here.contains_key(&instance);
         if !is_taken && self.taken(&instance).of(&plan) < self.limit {
             self.markers.remove(&instance);
-            self.write(&instance, &plan, RecordStanding::Settled);
+            self.write(&instance, &plan, PlatformState::Settled);
             self.truth.insert(instance, Truth::On(plan));
             // It was there before this process was.
             self.restart();
@@ -457,16 +457,16 @@ proptest! {
     }
 }
 
-fn record(number: u8, standing: RecordStanding) -> InstanceRecord {
-    InstanceRecord {
+fn record(number: u8, state: PlatformState) -> CountedInstance {
+    CountedInstance {
         instance: instance(number),
         plan: plan(false),
-        standing,
+        state,
     }
 }
 
 /// Of a Director that has deployments of all instances.
-fn exactly(ledger: &mut Ledger, records: Vec<InstanceRecord>, here: &Here) -> Usage {
+fn exactly(ledger: &mut Ledger, records: Vec<CountedInstance>, here: &Here) -> Usage {
     exactly_with(
         ledger,
         records,
@@ -477,7 +477,7 @@ fn exactly(ledger: &mut Ledger, records: Vec<InstanceRecord>, here: &Here) -> Us
 
 fn exactly_with(
     ledger: &mut Ledger,
-    records: Vec<InstanceRecord>,
+    records: Vec<CountedInstance>,
     here: &Here,
     deployed: BTreeSet<InstanceId>,
 ) -> Usage {
@@ -523,12 +523,12 @@ fn totals_that_are_older_than_what_was_learned_tell_nothing() {
 fn an_order_that_nobody_let_in_takes_no_place() {
     let mut ledger = Ledger::default();
     exactly(&mut ledger, Vec::new(), &Here::new());
-    for standing in [RecordStanding::Unmade, RecordStanding::Creating] {
-        let usage = exactly(&mut ledger, vec![record(1, standing)], &Here::new());
-        assert_eq!(usage.total(), 0, "{standing:?}");
+    for state in [PlatformState::Unmade, PlatformState::Creating] {
+        let usage = exactly(&mut ledger, vec![record(1, state)], &Here::new());
+        assert_eq!(usage.total(), 0, "{state:?}");
         ledger.reserve(&instance(1), &plan(false), None, &Here::new());
-        let usage = exactly(&mut ledger, vec![record(1, standing)], &Here::new());
-        assert_eq!(usage.of(&plan(false)), 1, "{standing:?}");
+        let usage = exactly(&mut ledger, vec![record(1, state)], &Here::new());
+        assert_eq!(usage.of(&plan(false)), 1, "{state:?}");
         ledger.release(&instance(1));
     }
 }
@@ -536,18 +536,18 @@ fn an_order_that_nobody_let_in_takes_no_place() {
 #[test]
 fn what_the_director_never_had_takes_no_place_whatever_the_platform_says() {
     let mut ledger = Ledger::default();
-    for standing in [
-        RecordStanding::Settled,
-        RecordStanding::Updating,
-        RecordStanding::Listed,
+    for state in [
+        PlatformState::Settled,
+        PlatformState::Updating,
+        PlatformState::Listed,
     ] {
-        let records = || vec![record(1, standing)];
-        assert!(is_doubtful(&record(1, standing), &Here::new()));
+        let records = || vec![record(1, state)];
+        assert!(is_doubtful(&record(1, state), &Here::new()));
         let nothing = exactly_with(&mut ledger, records(), &Here::new(), BTreeSet::new());
-        assert_eq!(nothing.total(), 0, "{standing:?}");
+        assert_eq!(nothing.total(), 0, "{state:?}");
         let deployed = BTreeSet::from([instance(1)]);
         let one = exactly_with(&mut ledger, records(), &Here::new(), deployed);
-        assert_eq!(one.total(), 1, "{standing:?}");
+        assert_eq!(one.total(), 1, "{state:?}");
     }
 }
 
@@ -560,7 +560,7 @@ fn an_instance_with_a_marker_takes_its_place_without_a_look_at_the_director() {
         kind: OccupancyKind::Arrived,
         since: None,
     };
-    let settled = record(1, RecordStanding::Settled);
+    let settled = record(1, PlatformState::Settled);
     let markers = Here::from([(instance(1), made)]);
     assert!(!is_doubtful(&settled, &markers));
     let listing = Listing {
@@ -593,8 +593,8 @@ fn a_list_without_states_counts_but_for_those_that_are_being_asked_for() {
     let mut ledger = Ledger::default();
     let listed = || {
         vec![
-            record(1, RecordStanding::Listed),
-            record(2, RecordStanding::Listed),
+            record(1, PlatformState::Listed),
+            record(2, PlatformState::Listed),
         ]
     };
     ledger.begin_asking(&instance(2));
@@ -648,7 +648,7 @@ fn what_a_listing_has_shown_is_not_counted_twice() {
     exactly(&mut ledger, Vec::new(), &here);
     let unsure = ledger.at_most(&totals(), &here, &instance(2)).unwrap();
     assert_eq!(unsure.of(&plan(false)), 2);
-    exactly(&mut ledger, vec![record(1, RecordStanding::Settled)], &here);
+    exactly(&mut ledger, vec![record(1, PlatformState::Settled)], &here);
     let sure = ledger.at_most(&totals(), &here, &instance(2)).unwrap();
     assert_eq!(sure.of(&plan(false)), 1);
 }
