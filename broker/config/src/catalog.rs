@@ -7,7 +7,8 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::{
-    plan::{self, MaintenanceInfo, Plan},
+    plan::{self, Plan},
+    plan_version::MaintenanceInfo,
     platform_limits,
     problems::Faulty,
     section::{Found, Section, distinct},

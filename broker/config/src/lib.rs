@@ -55,8 +55,10 @@ pub use deployment::ServiceSoftware;
 pub use dns_binding::DnsBinding;
 pub use excerpt::Excerpt;
 pub use inspection::{CertificateText, Inspection};
-pub use plan::{MaintenanceInfo, Plan, PlanQuotas, ResourceQuota, WatchTime};
-pub use plan_version::{MaintenanceConflict, PlanVersion, check_maintenance_version};
+pub use plan::{Plan, PlanQuotas, ResourceQuota, WatchTime};
+pub use plan_version::{
+    MaintenanceConflict, MaintenanceInfo, PlanVersion, check_maintenance_version,
+};
 pub use problems::{InvalidConfig, Message, Problem};
 pub use reference::markdown_reference;
 pub use runtime_credhub::RuntimeCredHub;

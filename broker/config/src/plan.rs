@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     dns_binding::{self, DnsBinding},
+    plan_version::MaintenanceInfo,
     platform_limits,
     problems::Faulty,
     section::{Found, Section},
@@ -77,49 +78,6 @@ impl PlanQuotas {
     }
 }
 
-/// The version of what a plan deploys (`spec/contracts/broker-behaviour.md` §3.2).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MaintenanceInfo {
-    /// A semantic version.
-    pub version: Option<String>,
-    /// What a platform user reads about it.
-    pub description: Option<String>,
-    /// Values of which a change calls for an upgrade.
-    pub public: BTreeMap<String, String>,
-    /// The same, for values that nobody sees.
-    pub private: BTreeMap<String, String>,
-}
-
-impl MaintenanceInfo {
-    pub(super) fn read(section: &Section<'_>) -> Self {
-        let info = Self {
-            version: section
-                .text("version")
-                .and_then(|found| semantic(section, found)),
-            description: section.plain_text("description"),
-            public: section.text_map("public").into_iter().collect(),
-            private: section.text_map("private").into_iter().collect(),
-        };
-        section.remark_unknown_keys();
-        info
-    }
-
-    /// This plan's values over the global ones.
-    fn over(self, global: &Self) -> Self {
-        let merged = |own: BTreeMap<String, String>, global: &BTreeMap<String, String>| {
-            let mut merged = global.clone();
-            merged.extend(own);
-            merged
-        };
-        Self {
-            version: self.version.or_else(|| global.version.clone()),
-            description: self.description.or_else(|| global.description.clone()),
-            public: merged(self.public, &global.public),
-            private: merged(self.private, &global.private),
-        }
-    }
-}
-
 pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Plan> {
     let id = section
         .required_text("plan_id", "an id that never changes, best a UUID")
@@ -158,18 +116,6 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
         dns_bindings: dns_bindings?,
         maintenance_info: publishable.map(|()| maintenance_info)?,
     })
-}
-
-/// Platforms refuse a whole catalog for a version that is none.
-fn semantic(section: &Section<'_>, version: Found<String>) -> Option<String> {
-    if semver::Version::parse(&version.value).is_err() {
-        let text = (
-            format!("is `{}`", version.value),
-            "give a semantic version such as `1.2.3`",
-        );
-        return section.refuse_value(&version, text);
-    }
-    Some(version.value)
 }
 
 /// A limit: absent is none, zero means that nothing may be created.

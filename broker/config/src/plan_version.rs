@@ -4,12 +4,67 @@ use std::{collections::BTreeMap, fmt, fmt::Write as _};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::MaintenanceInfo;
+use crate::section::{Found, Section};
 
 /// A plan that has values but no version of its own carries its digest on this one.
 const UNVERSIONED: &str = "0.0.0";
 /// Bytes of the digest that a version carries: enough to tell two configurations apart, and no more.
 const DIGEST_BYTES: usize = 6;
+
+/// The version of what a plan deploys (`spec/contracts/broker-behaviour.md` §3.2).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MaintenanceInfo {
+    /// A semantic version.
+    pub version: Option<String>,
+    /// What a platform user reads about it.
+    pub description: Option<String>,
+    /// Values of which a change calls for an upgrade.
+    pub public: BTreeMap<String, String>,
+    /// The same, for values that nobody sees.
+    pub private: BTreeMap<String, String>,
+}
+
+impl MaintenanceInfo {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let info = Self {
+            version: section
+                .text("version")
+                .and_then(|found| semantic(section, found)),
+            description: section.plain_text("description"),
+            public: section.text_map("public").into_iter().collect(),
+            private: section.text_map("private").into_iter().collect(),
+        };
+        section.remark_unknown_keys();
+        info
+    }
+
+    /// This plan's values over the global ones.
+    pub(super) fn over(self, global: &Self) -> Self {
+        let merged = |own: BTreeMap<String, String>, global: &BTreeMap<String, String>| {
+            let mut merged = global.clone();
+            merged.extend(own);
+            merged
+        };
+        Self {
+            version: self.version.or_else(|| global.version.clone()),
+            description: self.description.or_else(|| global.description.clone()),
+            public: merged(self.public, &global.public),
+            private: merged(self.private, &global.private),
+        }
+    }
+}
+
+/// Platforms refuse a whole catalog for a version that is none.
+fn semantic(section: &Section<'_>, version: Found<String>) -> Option<String> {
+    if semver::Version::parse(&version.value).is_err() {
+        let text = (
+            format!("is `{}`", version.value),
+            "give a semantic version such as `1.2.3`",
+        );
+        return section.refuse_value(&version, text);
+    }
+    Some(version.value)
+}
 
 /// What a plan is published with: the operator's version, and a digest of the operator's values as build metadata, so
 /// that a change of either calls for an upgrade.

@@ -2,10 +2,9 @@
 //! the operator hears of it here, with line and key.
 
 use super::{
-    plan::MaintenanceInfo,
+    plan_version::{MaintenanceInfo, PlanVersion},
     section::{Found, Section},
 };
-use crate::plan_version::PlanVersion;
 
 const DESCRIPTION_CHARACTERS: usize = 10_000;
 const TAGS_CHARACTERS: usize = 2048;

@@ -42,3 +42,4 @@ mod unique_names;
 
 pub use server::{AppState, FLUSH, ListenError, Server};
 pub use tls::{CertificateError, OldClients, OwnCertificate, OwnTls, load_tls};
+pub(crate) use tls::{read_chain, read_key};

@@ -131,13 +131,9 @@ impl CertificateError {
 ///
 /// With a key that is not RSA only TLS 1.3 can be spoken.
 pub fn load_tls(files: &TlsFiles) -> Result<OwnTls, CertificateError> {
-    let certificates = certificates(&files.certificate)?;
-    let chain: Vec<OwnCertificate> = certificates
-        .iter()
-        .map(|certificate| read_certificate(&files.certificate, certificate))
-        .collect::<Result<_, _>>()?;
+    let (certificates, chain) = read_chain(&files.certificate)?;
     check_time(&files.certificate, &chain, Timestamp::now())?;
-    let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?).map_err(|_| not_pem(&files.key))?;
+    let key = read_key(&files.key)?;
     let unusable = |source| CertificateError::Unusable {
         certificate: files.certificate.display().to_string(),
         key: files.key.display().to_string(),
@@ -172,31 +168,37 @@ fn provider() -> CryptoProvider {
     provider
 }
 
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+/// The certificates of a file, and what they say of themselves.
+pub(crate) fn read_chain(
+    file: &Path,
+) -> Result<(Vec<CertificateDer<'static>>, Vec<OwnCertificate>), CertificateError> {
     let pem = read(file)?;
     let chain: Result<Vec<_>, PemError> = CertificateDer::pem_slice_iter(&pem).collect();
-    match chain {
-        Ok(chain) if !chain.is_empty() => Ok(chain),
-        Ok(_) | Err(_) => Err(not_pem(file)),
-    }
-}
-
-fn read_certificate(
-    file: &Path,
-    certificate: &CertificateDer<'static>,
-) -> Result<OwnCertificate, CertificateError> {
+    let chain = chain.ok().filter(|chain| !chain.is_empty());
+    let chain = chain.ok_or_else(|| not_pem(file))?;
+    let known: Option<Vec<_>> = chain.iter().map(OwnCertificate::of).collect();
     let malformed = || CertificateError::Malformed {
         file: file.display().to_string(),
     };
-    let (_, certificate) =
-        x509_parser::parse_x509_certificate(certificate).map_err(|_| malformed())?;
-    let validity = certificate.validity();
-    let time = |seconds| Timestamp::from_second(seconds).map_err(|_| malformed());
-    Ok(OwnCertificate {
-        subject: certificate.subject().to_string(),
-        not_before: time(validity.not_before.timestamp())?,
-        not_after: time(validity.not_after.timestamp())?,
-    })
+    Ok((chain, known.ok_or_else(malformed)?))
+}
+
+/// The private key in a file.
+pub(crate) fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, CertificateError> {
+    PrivateKeyDer::from_pem_slice(&read(file)?).map_err(|_| not_pem(file))
+}
+
+impl OwnCertificate {
+    /// What a certificate says of itself, if it can be understood.
+    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
+        let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
+        let validity = certificate.validity();
+        Some(Self {
+            subject: certificate.subject().to_string(),
+            not_before: Timestamp::from_second(validity.not_before.timestamp()).ok()?,
+            not_after: Timestamp::from_second(validity.not_after.timestamp()).ok()?,
+        })
+    }
 }
 
 /// Only the broker's own refuses the start: what else is in the file may be more than clients need.

@@ -1,16 +1,16 @@
 //! Certificates of a configuration: whether they can be used, and for how long.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
 use odb_clients::http::Trust;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use rustls_pki_types::{CertificateDer, pem::PemObject};
 
-use super::{day, days_left};
+use super::{day, days_left, own::first_to_expire};
 
 use crate::{
-    api::{CertificateError, load_tls},
+    api::{CertificateError, OwnCertificate, load_tls, read_chain, read_key},
     config::{CertificateText, Inspection, TlsFiles},
     finding::Finding,
     telemetry::Chain,
@@ -37,7 +37,8 @@ pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> 
             continue;
         }
         let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten();
-        for (_, end) in certificates.filter_map(|certificate| validity(&certificate)) {
+        for known in certificates.filter_map(|certificate| OwnCertificate::of(&certificate)) {
+            let end = known.not_after;
             let (found, remedy) = match days_left(end, now) {
                 Some(..0) => ("expired", "give the one that came after it"),
                 Some(_) => ("expires", "renew it in time"),
@@ -57,16 +58,26 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
     let warning = |found, remedy| {
         Finding::fault(Code::CertificateExpiry, CERTIFICATE_KEY, found, remedy).warning()
     };
-    let key = unusable_key(&files.key);
-    let is_key_usable = key.is_none();
-    let mut findings: Vec<Finding> = key.map(|wrong| fault(KEY_KEY, wrong)).into_iter().collect();
-    let (begin, end, others) = match own_chain(&files.certificate) {
-        Ok(times) => times,
-        Err(wrong) => {
+    let mut findings = Vec::new();
+    let key = read_key(&files.key);
+    if let Err(error) = &key {
+        let remedy = "give that of the broker's certificate";
+        let wrong = unusable(&files.key, error, "private key", remedy);
+        findings.push(fault(KEY_KEY, wrong));
+    }
+    let chain = match read_chain(&files.certificate) {
+        Ok((_, chain)) => chain,
+        Err(error) => {
+            let remedy = "give the broker's certificate chain";
+            let wrong = unusable(&files.certificate, &error, "certificate", remedy);
             findings.push(fault(CERTIFICATE_KEY, wrong));
             return findings;
         }
     };
+    let Some((own, others)) = chain.split_first() else {
+        return findings;
+    };
+    let (begin, end) = (own.not_before, own.not_after);
     let days = days_left(end, now);
     if now < begin {
         let begins = day(begin);
@@ -85,7 +96,9 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
         findings.push(fault(CERTIFICATE_KEY, wrong));
         return findings;
     }
-    if is_key_usable && let Some(wrong) = of_no_use_together(files) {
+    if key.is_ok()
+        && let Some(wrong) = of_no_use_together(files)
+    {
         findings.push(fault(KEY_KEY, wrong));
     }
     if days.is_some() {
@@ -93,8 +106,10 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
         findings.push(warning(found, "renew it in time"));
     }
     // What else is in the file may be more than clients need.
-    if let Some(end) = others.filter(|end| days_left(*end, now).is_some()) {
-        let day = day(end);
+    if let Some(first) = first_to_expire(others)
+        && days_left(first.not_after, now).is_some()
+    {
+        let day = day(first.not_after);
         let found =
             format!("is `{file}`, in whose chain the time of a certificate is over on {day}");
         findings.push(warning(found, "renew the chain"));
@@ -102,31 +117,22 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-/// When the first certificate of a file begins and ends, which is the broker's own, and when the first of the others ends.
-fn own_chain(file: &Path) -> Result<(Timestamp, Timestamp, Option<Timestamp>), Wrong> {
-    let pem = read(file)?;
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let times: Option<Vec<_>> = chain
-        .ok()
-        .and_then(|chain| chain.iter().map(validity).collect());
-    let Some([(begin, end), others @ ..]) = times.as_deref() else {
-        let file = file.display();
-        let wrong = format!("is `{file}`, which holds no certificate in PEM form");
-        return Err((wrong, "give the broker's certificate chain"));
-    };
-    let first_of_others = others.iter().map(|(_, end)| *end).min();
-    Ok((*begin, *end, first_of_others))
-}
-
-fn unusable_key(file: &Path) -> Option<Wrong> {
-    match read(file).map(|pem| PrivateKeyDer::from_pem_slice(&pem)) {
-        Ok(Ok(_)) => None,
-        Ok(Err(_)) => {
-            let file = file.display();
-            let wrong = format!("is `{file}`, which holds no private key in PEM form");
-            Some((wrong, "give that of the broker's certificate"))
+/// What is wrong with a file that should hold `what`.
+fn unusable(file: &Path, error: &CertificateError, what: &str, remedy: &'static str) -> Wrong {
+    let file = file.display();
+    match error {
+        CertificateError::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            let wrong = format!("is `{file}`, which does not exist");
+            (wrong, "give a PEM file")
         }
-        Err(wrong) => Some(wrong),
+        CertificateError::Unreadable { source, .. } => {
+            let wrong = format!("is `{file}`, which cannot be read: {source}");
+            (wrong, "give a PEM file that the broker's user may read")
+        }
+        _ => {
+            let wrong = format!("is `{file}`, which holds no {what} in PEM form");
+            (wrong, remedy)
+        }
     }
 }
 
@@ -142,32 +148,6 @@ fn of_no_use_together(files: &TlsFiles) -> Option<Wrong> {
         )),
         _ => Some((format!("cannot be used: {cause}"), "check `broker.tls`")),
     }
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, Wrong> {
-    fs::read(file).map_err(|error| {
-        let file = file.display();
-        match error.kind() {
-            io::ErrorKind::NotFound => (
-                format!("is `{file}`, which does not exist"),
-                "give a PEM file",
-            ),
-            _ => (
-                format!("is `{file}`, which cannot be read: {error}"),
-                "give a PEM file that the broker's user may read",
-            ),
-        }
-    })
-}
-
-/// From when until when a certificate is good.
-fn validity(certificate: &CertificateDer<'_>) -> Option<(Timestamp, Timestamp)> {
-    let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
-    let validity = certificate.validity();
-    Some((
-        Timestamp::from_second(validity.not_before.timestamp()).ok()?,
-        Timestamp::from_second(validity.not_after.timestamp()).ok()?,
-    ))
 }
 
 #[cfg(test)]

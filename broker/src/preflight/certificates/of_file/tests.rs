@@ -1,3 +1,5 @@
+use std::fs;
+
 use jiff::{civil::date, tz::TimeZone};
 
 use super::*;
