@@ -1,6 +1,6 @@
 //! The certificates that a server shows: whether they are believed, by whose word, and until when.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use jiff::{Timestamp, civil::Date};
 use odb_api_types::code::Code;
@@ -65,7 +65,7 @@ pub(crate) async fn look(
     match judge(&server.trust, &chain, &server_name, now) {
         Ok(()) if authorities.verification == Verification::Off => {
             let key = authorities.key;
-            let came = format!("{}; it is not verified", own.told());
+            let came = format!("{own}; it is not verified");
             let remedy = format!(
                 "give the authority by `{key}`, and remove the switch that keeps us from looking"
             );
@@ -74,13 +74,13 @@ pub(crate) async fn look(
         }
         Ok(()) => {
             if let Some((whose, end)) = own.first_end(now) {
-                let came = format!("{}; that of `{whose}` ends on {end}", own.told());
+                let came = format!("{own}; that of `{whose}` ends on {end}");
                 let remedy = format!("renew it before {end}");
                 let finding = finding(unreachable, server.source.key(), came, remedy).warning();
                 chart.found(Probe::Certificate, took, finding);
             } else {
                 let voucher = authorities.voucher(&chain, &server_name, now);
-                let text = format!("{}; believed by {voucher}", own.told());
+                let text = format!("{own}; believed by {voucher}");
                 chart.fine(Probe::Certificate, took, text);
             }
         }
@@ -141,8 +141,8 @@ impl Authorities<'_> {
     }
 
     /// Whose authorities are believed, in words.
-    fn told(&self) -> String {
-        let mut told: Vec<String> = self
+    fn names(&self) -> String {
+        let mut names: Vec<String> = self
             .configured
             .iter()
             .map(|(key, pem)| {
@@ -150,10 +150,10 @@ impl Authorities<'_> {
                 format!("`{key}` ({})", subjects.join(", "))
             })
             .collect();
-        if told.is_empty() || self.system == SystemStore::Beside {
-            told.push("the operating system's authorities".to_owned());
+        if names.is_empty() || self.system == SystemStore::Beside {
+            names.push("the operating system's authorities".to_owned());
         }
-        told.join(" and ")
+        names.join(" and ")
     }
 
     /// One of the configured authorities that is called so: its key has changed.
@@ -186,11 +186,10 @@ fn explain(
 ) -> (String, String, Option<&'static str>) {
     let (key, of_the_server) = (server.authorities.key, server.source.key());
     let rustls::Error::InvalidCertificate(fault) = error else {
-        let came = format!("{}: {error}", shown.told());
+        let came = format!("{shown}: {error}");
         let remedy = format!("see what the server shows, or {}", server.source.remedy());
         return (came, remedy, of_the_server);
     };
-    let told = shown.told();
     match fault {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             let (whose, end) = shown.ended(now);
@@ -203,7 +202,7 @@ fn explain(
             )
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => (
-            format!("{told}: it begins in the future"),
+            format!("{shown}: it begins in the future"),
             "set the clock of this machine, or wait".to_owned(),
             of_the_server,
         ),
@@ -227,14 +226,14 @@ fn explain(
         }
         fault if is_of_a_namesake(fault) => of_an_unknown_issuer(shown, server),
         fault if is_of_an_authority(fault) => (
-            format!("{told}: it is that of an authority (`CA:TRUE`)"),
+            format!("{shown}: it is that of an authority (`CA:TRUE`)"),
             format!(
                 "give this very certificate by `{key}`, or have one made for the server without `CA:TRUE`"
             ),
             Some(key),
         ),
         _ => (
-            format!("{told}: {error}"),
+            format!("{shown}: {error}"),
             format!(
                 "have a certificate made that clients of TLS take, or give the right authority by `{key}`"
             ),
@@ -247,17 +246,17 @@ fn of_an_unknown_issuer(
     shown: &Shown,
     server: &Server<'_>,
 ) -> (String, String, Option<&'static str>) {
-    let (authorities, issuer, told) = (&server.authorities, &shown.top_issuer, shown.told());
+    let (authorities, issuer) = (&server.authorities, &shown.top_issuer);
     let key = authorities.key;
     let (came, remedy) = if let Some(key) = authorities.namesake(issuer) {
         (
-            format!("{told}; `{key}` has an authority of that name, and it is another one"),
+            format!("{shown}; `{key}` has an authority of that name, and it is another one"),
             format!("give the present certificate of `{issuer}` by `{key}`: it has been made anew"),
         )
     } else {
-        let (believed, correct) = (authorities.told(), server.source.remedy());
+        let (believed, correct) = (authorities.names(), server.source.remedy());
         (
-            format!("{told}, whom nobody vouches for; believed are {believed}"),
+            format!("{shown}, whom nobody vouches for; believed are {believed}"),
             format!("give the certificate of `{issuer}` by `{key}`, or {correct}"),
         )
     };
@@ -272,6 +271,16 @@ struct Shown {
     top_issuer: String,
     names: Vec<String>,
     ends: Vec<(String, Timestamp)>,
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`, issued by `{}`", self.subject, self.issuer)?;
+        match self.ends.first() {
+            Some((_, end)) => write!(f, ", until {}", day(*end)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Shown {
@@ -297,14 +306,6 @@ impl Shown {
                 })
                 .collect(),
         }
-    }
-
-    fn told(&self) -> String {
-        let end = self
-            .ends
-            .first()
-            .map_or_else(String::new, |(_, end)| format!(", until {}", day(*end)));
-        format!("`{}`, issued by `{}`{end}", self.subject, self.issuer)
     }
 
     /// The certificate that ends first, if that is soon.

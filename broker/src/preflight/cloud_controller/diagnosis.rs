@@ -128,7 +128,7 @@ async fn look_at_controller(
     server.reach(chart).await?;
     let answered = ask(server, &[], chart).await?;
     let versions = client.api_versions(&chart.timeouts.work()).await.ok();
-    let told: Vec<String> = [
+    let spelled: Vec<String> = [
         (
             "version 3",
             versions.as_ref().and_then(|all| all.v3.as_deref()),
@@ -141,10 +141,10 @@ async fn look_at_controller(
     .into_iter()
     .filter_map(|(api, version)| Some(format!("{api}: {}", version?)))
     .collect();
-    let Some(versions) = versions.filter(|_| !told.is_empty()) else {
+    let Some(versions) = versions.filter(|_| !spelled.is_empty()) else {
         return answered.refute("Cloud Controller", server, chart);
     };
-    let text = format!("Cloud Controller, {}", told.join(", "));
+    let text = format!("Cloud Controller, {}", spelled.join(", "));
     chart.fine(Probe::Answer, answered.took, text);
     match versions.spoken() {
         Ok(spoken) => {
@@ -166,7 +166,7 @@ async fn look_at_controller(
 
 /// What is to be corrected in the scopes of a token.
 fn of_scopes(code: Code, applicant: Applicant<'_>, came: String, remedy: String) -> Finding {
-    let tried = format!("the scopes of the token of {}", applicant.told());
+    let tried = format!("the scopes of the token of {applicant}");
     Finding::tried(code, Some(applicant.key), tried, came, remedy)
 }
 

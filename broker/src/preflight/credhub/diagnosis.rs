@@ -195,7 +195,7 @@ impl Endpoint<'_> {
         let finding = Finding::tried(
             chart.subject.strangers(),
             Some(self.key),
-            format!("the scopes of the token of {}", self.applicant().told()),
+            format!("the scopes of the token of {}", self.applicant()),
             format!("it lacks `{}`, which {feature} need", missing.join("`, `")),
             format!("give it what it lacks (`{update}`)"),
         );
@@ -227,7 +227,7 @@ impl Endpoint<'_> {
             let remedy = format!("look at the log of the {subject}");
             (subject.unreachable(), remedy)
         };
-        let tried = format!("to read from it as {}", self.applicant().told());
+        let tried = format!("to read from it as {}", self.applicant());
         Finding::tried(
             code,
             Some(self.key),

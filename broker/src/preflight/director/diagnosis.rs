@@ -188,8 +188,7 @@ async fn identity(
             "look at the Director's log".to_owned(),
         ),
     };
-    let (at, applicant_told) = (server.authority(), applicant.told());
-    let tried = format!("`GET /info` of `{at}` as {applicant_told}");
+    let tried = format!("`GET /info` of `{}` as {applicant}", server.authority());
     let finding = Finding::tried(code, Some(applicant.key), tried, came, remedy);
     chart.failed(Probe::Credentials, took, finding)
 }
@@ -203,7 +202,7 @@ fn rights(
 ) -> Option<()> {
     let scopes = token.scopes();
     let finding = |came, remedy| {
-        let tried = format!("the scopes of the token of {}", applicant.told());
+        let tried = format!("the scopes of the token of {applicant}");
         Finding::tried(Code::DirectorRights, Some(CLIENT_KEY), tried, came, remedy)
     };
     let has = match DirectorRights::of(scopes, &info.uuid) {

@@ -97,11 +97,11 @@ impl Context<'_> {
     /// What a section says. Else nobody is asked whom it would name: the first subject, by the second in its place.
     pub(crate) fn section<'s, T>(
         &self,
-        told: &'s Told<T>,
+        section: &'s Told<T>,
         subjects: &[Subject],
         not_configured: &str,
     ) -> Result<&'s T, Vec<Chart>> {
-        let (subjects, why) = match told {
+        let (subjects, why) = match section {
             Told::Right(section) => return Ok(section),
             Told::Nothing => (subjects.get(..1).unwrap_or_default(), not_configured),
             Told::Wrong => (subjects, FAULTY),

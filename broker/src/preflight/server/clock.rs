@@ -44,9 +44,9 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
         let Some(ahead) = chart.ahead else { continue };
         if (ahead - right).abs() <= TOLERATED {
             let text = if is_ours {
-                format!("{}, as others", told(ahead))
+                format!("{}, as others", difference(ahead))
             } else {
-                told(ahead)
+                difference(ahead)
             };
             chart.fine(Probe::Clock, None, text);
         } else {
@@ -55,7 +55,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
                 Code::Clocks,
                 None,
                 "to compare the time of its answer with ours",
-                told(ahead),
+                difference(ahead),
                 format!(
                     "set the clock of the {subject} (`chronyc tracking` there): tokens and certificates are good by the clock of \
                      who looks at them"
@@ -70,7 +70,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
             Code::Clocks,
             None,
             "to compare the time of the neighbours' answers with ours",
-            format!("most of them agree, and are {}", told(middle)),
+            format!("most of them agree, and are {}", difference(middle)),
             "set the clock of this machine (`chronyc tracking`): certificates are looked at by it",
         );
         own.found(Probe::Clock, None, finding.warning());
@@ -78,7 +78,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
     }
 }
 
-fn told(ahead: i64) -> String {
+fn difference(ahead: i64) -> String {
     match ahead {
         -1..=1 => "agrees with ours".to_owned(),
         ahead if ahead > 0 => format!("{ahead} s ahead of ours"),

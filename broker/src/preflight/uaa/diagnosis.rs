@@ -1,5 +1,7 @@
 //! A UAA: that it answers, and gives a token for what we have.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use odb_clients::{
     FailureKind, ServiceError,
@@ -89,7 +91,7 @@ pub(crate) async fn token(
         chart.ahead.get_or_insert(ahead);
         chart.uaa.issuer = Some(claims.issuer);
     }
-    let text = format!("{} has a token{life}", applicant.told());
+    let text = format!("{applicant} has a token{life}");
     chart.fine(Probe::Credentials, took, text);
     Some(token)
 }
@@ -135,8 +137,7 @@ fn refused(
         code,
         Some(key),
         format!(
-            "a token for {} from the UAA at `{}`",
-            applicant.told(),
+            "a token for {applicant} from the UAA at `{}`",
             uaa.authority()
         ),
         Chain(error).to_string(),
@@ -144,14 +145,17 @@ fn refused(
     )
 }
 
-impl Applicant<'_> {
-    pub(crate) fn told(self) -> String {
+/// As whom, for people.
+impl fmt::Display for Applicant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            ApplicantKind::Client => format!("client `{}`", self.name),
-            ApplicantKind::User => format!("user `{}`", self.name),
+            ApplicantKind::Client => write!(f, "client `{}`", self.name),
+            ApplicantKind::User => write!(f, "user `{}`", self.name),
         }
     }
+}
 
+impl Applicant<'_> {
     /// UAA does not tell whether the name is wrong or the secret.
     fn stranger(self, uaa: &Server<'_>) -> String {
         let (name, key, at) = (self.name, self.key, uaa.authority());

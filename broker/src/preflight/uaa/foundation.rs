@@ -1,5 +1,7 @@
 //! Whether everybody is of the foundation that he should be of: whose tokens he takes tells.
 
+use std::fmt;
+
 use odb_api_types::code::Code;
 use odb_clients::http::Url;
 
@@ -44,12 +46,14 @@ impl Uaa {
             _ => Relation::Unknown,
         }
     }
+}
 
-    fn told(&self) -> String {
-        self.url.as_ref().map_or_else(
-            || "another UAA".to_owned(),
-            |url| format!("`{}`", authority(url)),
-        )
+impl fmt::Display for Uaa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.url {
+            Some(url) => write!(f, "`{}`", authority(url)),
+            None => f.write_str("another UAA"),
+        }
     }
 }
 
@@ -67,8 +71,7 @@ pub(crate) fn compare(charts: &mut [Chart]) {
         && platform.relation(&director) == Relation::Same
     {
         let came = format!(
-            "the UAA at {} is the Director's: the Cloud Controller does not take its tokens",
-            platform.told()
+            "the UAA at {platform} is the Director's: the Cloud Controller does not take its tokens"
         );
         let remedy = "give the UAA of the platform by `cf.uaa.url` (`cf curl /` names it), and a client of that one";
         let finding = finding("cf.uaa.url", came, remedy);
@@ -77,7 +80,6 @@ pub(crate) fn compare(charts: &mut [Chart]) {
     if let Some(chart) = charted(charts, Subject::DirectorCredHub) {
         let remedy = "give the address of the Director's CredHub by `bosh_credhub.url`, which is often the Director's with port 8844";
         let finding = |came| finding("bosh_credhub.url", came, remedy);
-        let told = directors_credhub.told();
         let of_the_platform = directors_credhub.relation(&platform) == Relation::Same;
         match directors_credhub.relation(&director) {
             Relation::Same => {
@@ -86,14 +88,13 @@ pub(crate) fn compare(charts: &mut [Chart]) {
             }
             _ if of_the_platform => {
                 let came = format!(
-                    "it takes tokens of {told}, the Cloud Controller's UAA: it is the CredHub of applications"
+                    "it takes tokens of {directors_credhub}, the Cloud Controller's UAA: it is the CredHub of applications"
                 );
                 chart.found(Probe::Foundation, None, finding(came));
             }
             Relation::Different | Relation::OtherAddress => {
-                let other = director.told();
                 let came = format!(
-                    "it takes tokens of {told}, and the Director of {other}: they may not belong together"
+                    "it takes tokens of {directors_credhub}, and the Director of {director}: they may not belong together"
                 );
                 chart.found(Probe::Foundation, None, finding(came).warning());
             }
@@ -104,7 +105,6 @@ pub(crate) fn compare(charts: &mut [Chart]) {
         let remedy = "give the address of the CredHub of applications by `credhub.api_url`, such as \
                       `https://credhub.service.cf.internal:8844`";
         let finding = |came| finding("credhub.api_url", came, remedy);
-        let told = runtime_credhub.told();
         let of_the_director = [&director, &directors_credhub]
             .iter()
             .any(|uaa| runtime_credhub.relation(uaa) == Relation::Same)
@@ -117,13 +117,13 @@ pub(crate) fn compare(charts: &mut [Chart]) {
             }
             _ if of_the_director => {
                 let came = format!(
-                    "it takes tokens of {told}, the Director's UAA: applications do not read from it"
+                    "it takes tokens of {runtime_credhub}, the Director's UAA: applications do not read from it"
                 );
                 chart.found(Probe::Foundation, None, finding(came));
             }
             Relation::Different => {
                 let came = format!(
-                    "it takes tokens of {told}, which is not the UAA of `cf.uaa.url`: they may not belong together"
+                    "it takes tokens of {runtime_credhub}, which is not the UAA of `cf.uaa.url`: they may not belong together"
                 );
                 chart.found(Probe::Foundation, None, finding(came).warning());
             }
