@@ -13,26 +13,29 @@ use std::{
     time::Duration,
 };
 
-use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
 use odb_api_types::code::Code;
 use odb_clients::http::observe_calls;
+use odb_config as config;
+use odb_config::{Config, LoadError};
+use odb_core::{metrics, operations::Lifecycle};
+use odb_engine_bosh::adapter::{end_all_strays, start_watchdog, watch, watch_for_strays};
+use odb_redaction::Chain;
 use on_demand_broker::{
-    adapter::{end_all_strays, start_watchdog, watch, watch_for_strays},
     api::{AppState, FLUSH, Server},
-    config::{self, Config, LoadError},
-    operations::Lifecycle,
     preflight::{
         check::{self, Findings},
         doctor::{self, Diagnosis, Timeouts},
         start::{self, Parts},
     },
     private_memory::keep_memory_private,
-    telemetry::{Chain, LogFilter, LogFormat, LogStream, metrics, start_log},
+    telemetry::{LogFilter, LogFormat, LogStream, start_log},
 };
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
 };
+
+use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
 
 /// The most threads that work on requests and operations, which wait for others most of their time. Each costs memory.
 const MOST_WORKERS: usize = 4;

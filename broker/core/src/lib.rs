@@ -20,3 +20,5 @@ pub mod offering;
 pub mod operations;
 pub mod shown;
 pub mod user_message;
+
+pub use metrics::metrics;

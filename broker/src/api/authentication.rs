@@ -12,6 +12,7 @@ use actix_web::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use odb_api_types::code::Code;
+use odb_core::metrics;
 use tokio::time::Instant;
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     strangers::{Sentence, Strangers},
     unauthenticated::{Summarized, UnauthenticatedLog},
 };
-use crate::telemetry::metrics;
 
 /// Lets through who knows the credentials, on every path but one. Everybody else is told to wait, then to go.
 pub(super) async fn authenticate(

@@ -8,8 +8,7 @@ use actix_web::{
     dev::{ServiceRequest, ServiceResponse},
     middleware::Next,
 };
-
-use crate::telemetry::metrics;
+use odb_core::metrics;
 
 /// The route of a path that nobody serves. What was asked for could be anything, and is no label.
 const NO_ROUTE: &str = "other";

@@ -18,6 +18,7 @@ use actix_web::{
 };
 use odb_api_types::{code::Code, ids::RequestId};
 use odb_clients::http::Deadline;
+use odb_core::operations::RequestContext;
 use tracing::Instrument;
 
 use super::{
@@ -29,7 +30,6 @@ use super::{
     originator::{Originator, bounded},
     unauthenticated::{self, UnauthenticatedLog},
 };
-use crate::operations::RequestContext;
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
 

@@ -11,9 +11,8 @@ use actix_web::{
     },
 };
 use odb_api_types::{code::Code, ids::RequestId};
+use odb_redaction::{Chain, redact};
 use serde_json::{Map, Value};
-
-use crate::telemetry::{Chain, redact};
 
 /// How soon a platform may try again after the broker ran out of time.
 const TRY_AGAIN: Duration = Duration::from_secs(30);

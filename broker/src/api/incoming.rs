@@ -18,11 +18,11 @@ use odb_api_types::{
     ids::{BindingId, InstanceId, InvalidId},
     kind::OperationKind,
 };
+use odb_core::{engine::Deletion, operations::AcceptsIncomplete};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::{error::ApiError, unique_names::UniqueNames};
-use crate::{engine::Deletion, operations::AcceptsIncomplete};
 
 /// The largest body that is read. Platforms send a few kilobytes; arbitrary parameters may be a certificate or two.
 pub(super) const MAX_BODY: usize = 1024 * 1024;

@@ -1,9 +1,9 @@
 //! What the process counts, for those who know the credentials.
 
 use actix_web::{HttpResponse, web::Data};
+use odb_core::metrics::{self, Metrics};
 
 use super::AppState;
-use crate::telemetry::metrics::{self, Metrics};
 
 /// All metrics in the text format of Prometheus.
 pub(super) async fn metrics(app: Data<AppState>) -> HttpResponse {

@@ -4,13 +4,13 @@ use std::future::{Future, Ready, ready};
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
 use odb_api_types::ids::InstanceId;
+use odb_core::operations::{Operations, Refused, RequestContext};
 
 use super::{
     AppState,
     error::ApiError,
     refused::{Audience, ErrorContext, RequestKind},
 };
-use crate::operations::{Operations, Refused, RequestContext};
 
 /// A request that has come to its handler.
 pub(super) struct Run {

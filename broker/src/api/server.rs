@@ -15,6 +15,8 @@ use actix_web::{
     middleware::from_fn,
     web::{self, Data},
 };
+use odb_config::{BasicCredentials, ErrorDetail, InstanceFetching, OrganizationAndSpace, Timings};
+use odb_core::operations::{Lifecycle, Operations};
 use rustls::ServerConfig;
 
 use super::{
@@ -23,10 +25,6 @@ use super::{
     count, edge, health, incoming, management, metrics, osb, receive,
     strangers::Strangers,
     unauthenticated::UnauthenticatedLog,
-};
-use crate::{
-    config::{BasicCredentials, ErrorDetail, InstanceFetching, OrganizationAndSpace, Timings},
-    operations::{Lifecycle, Operations},
 };
 
 /// Threads that speak HTTP. The work is done elsewhere.

@@ -3,9 +3,13 @@
 use std::{io, path::Path, sync::Arc};
 
 use jiff::Timestamp;
+use odb_config::TlsFiles;
 use rustls::{
     ServerConfig, SignatureAlgorithm, SupportedCipherSuite,
-    crypto::{CryptoProvider, aws_lc_rs, aws_lc_rs::cipher_suite},
+    crypto::{
+        CryptoProvider,
+        aws_lc_rs::{self, cipher_suite},
+    },
     sign::{CertifiedKey, SingleCertAndKey},
     version::{TLS12, TLS13},
 };
@@ -13,8 +17,6 @@ use rustls_pki_types::{
     CertificateDer, PrivateKeyDer,
     pem::{Error as PemError, PemObject},
 };
-
-use crate::config::TlsFiles;
 
 /// What clients that speak TLS 1.2 at most may use (`spec/contracts/broker-behaviour.md` §1.4). Both need an RSA key.
 const SUITES_OF_TLS12: [SupportedCipherSuite; 2] = [

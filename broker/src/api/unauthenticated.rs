@@ -12,9 +12,8 @@ use std::{
 
 use actix_web::{HttpMessage, HttpRequest, dev::ServiceRequest, web::Data};
 use odb_api_types::code::Code;
+use odb_core::operations::Lifecycle;
 use tokio::time::Instant;
-
-use crate::operations::Lifecycle;
 
 /// How many requests of one period the log has in full.
 const IN_FULL: u64 = 20;

@@ -3,12 +3,10 @@
 use actix_web::HttpResponse;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_api_types::management::{ListedInstance, ListedOrphan};
+use odb_core::operations::{Detail, InstanceEntry, Refused};
 
 use super::streamed::Frame;
-use crate::{
-    api::{error::ApiError, incoming::Parameters, refused::RequestKind, run::Run},
-    operations::{Detail, InstanceEntry, Refused},
-};
+use crate::api::{error::ApiError, incoming::Parameters, refused::RequestKind, run::Run};
 
 /// `GET /mgmt/service_instances`: those that the parameters choose; `null` where there is none.
 pub(super) async fn service_instances(

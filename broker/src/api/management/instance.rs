@@ -7,17 +7,15 @@ use actix_web::{
     web::{Bytes, Path},
 };
 use odb_api_types::code::Code;
+use odb_core::engine::{Cancelled, Started, Upgraded};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use crate::{
-    api::{
-        error::ApiError,
-        incoming::{self, Parameters},
-        refused::RequestKind,
-        run::Run,
-    },
-    engine::{Cancelled, Started, Upgraded},
+use crate::api::{
+    error::ApiError,
+    incoming::{self, Parameters},
+    refused::RequestKind,
+    run::Run,
 };
 
 const REFUSED: &str = "The Director did not allow the broker to cancel the task, which takes `bosh.admin`. The operation ends after this \

@@ -3,16 +3,14 @@
 use std::collections::BTreeSet;
 
 use actix_web::{HttpResponse, web::Path};
+use odb_core::operations::InventoryFilter;
 
 use super::streamed::Frame;
-use crate::{
-    api::{
-        error::ApiError,
-        incoming::{self, Parameters},
-        refused::RequestKind,
-        run::Run,
-    },
-    operations::InventoryFilter,
+use crate::api::{
+    error::ApiError,
+    incoming::{self, Parameters},
+    refused::RequestKind,
+    run::Run,
 };
 
 /// `GET /mgmt/v1/service_instances`.

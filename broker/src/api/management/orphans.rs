@@ -6,13 +6,13 @@ use odb_api_types::{
     code::Code,
     management::{OrphanDeployment, OrphanOperation},
 };
-
-use super::instance::accepted;
-use crate::{
-    api::{error::ApiError, incoming::Parameters, refused::RequestKind, run::Run},
+use odb_core::{
     engine::{Deleted, Engine},
     operations::{Detail, Orphan, OrphanDeletion, UnknownOffering, Unmarked},
 };
+
+use super::instance::accepted;
+use crate::api::{error::ApiError, incoming::Parameters, refused::RequestKind, run::Run};
 
 /// The deployments that no service instance stands behind.
 pub(super) async fn list(run: Run) -> Result<HttpResponse, ApiError> {

@@ -7,16 +7,14 @@ use std::{future::Future, pin::pin};
 
 use actix_web::{HttpResponse, web::Bytes};
 use futures_util::{Stream, StreamExt, stream};
+use odb_core::operations::{Operations, Refused, RequestContext};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::{
-    api::{
-        error::ApiError,
-        refused::{Audience, ErrorContext, RequestKind},
-        run::Run,
-    },
-    operations::{Operations, Refused, RequestContext},
+use crate::api::{
+    error::ApiError,
+    refused::{Audience, ErrorContext, RequestKind},
+    run::Run,
 };
 
 /// Entries that are written at once, if there are as many.

@@ -4,18 +4,16 @@ use actix_web::{
     Error, HttpResponse,
     web::{Bytes, Path},
 };
+use odb_core::operations::{BindRequest, BindResource, Bound, UnbindRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::instance::{check_context, required};
-use crate::{
-    api::{
-        error::ApiError,
-        incoming::{self, Parameters, not_offered},
-        refused::RequestKind,
-        run::Run,
-    },
-    operations::{BindRequest, BindResource, Bound, UnbindRequest},
+use crate::api::{
+    error::ApiError,
+    incoming::{self, Parameters, not_offered},
+    refused::RequestKind,
+    run::Run,
 };
 
 /// The body (Open Service Broker API 2.17, "Binding"). Unknown members go to the adapter unread.

@@ -7,9 +7,10 @@ use actix_web::{
     http::header::{ContentType, ETag, EntityTag, Header, IfNoneMatch},
     web::{Bytes, Data},
 };
+use odb_core::offering;
 use sha2::{Digest, Sha256};
 
-use crate::{api::AppState, offering};
+use crate::api::AppState;
 
 /// The catalog as it is sent. It is that of one configuration, and so of one process.
 #[derive(Debug)]

@@ -6,21 +6,21 @@ use actix_web::{
     web::{Bytes, Path},
 };
 use odb_api_types::{code::Code, ids::InstanceId, kind::OperationKind};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-
-use crate::{
-    api::{
-        error::ApiError,
-        incoming::{self, Parameters, not_offered},
-        refused::RequestKind,
-        run::Run,
-    },
-    config::{InstanceFetching, OrganizationAndSpace},
+use odb_config::{InstanceFetching, OrganizationAndSpace};
+use odb_core::{
     engine::{Deleted, Started, Upgraded},
     operations::{
         DeprovisionRequest, PreviousValues, ProvisionRequest, Provisioned, UpdateRequest,
     },
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::api::{
+    error::ApiError,
+    incoming::{self, Parameters, not_offered},
+    refused::RequestKind,
+    run::Run,
 };
 
 /// The body of an order (Open Service Broker API 2.17, "Provisioning"). Unknown members go to the adapter unread.

@@ -8,16 +8,14 @@ use actix_web::{
     web::Path,
 };
 use odb_api_types::{code::Code, kind::OperationKind, management::OperationState};
+use odb_core::engine::{Condition, LastOperation, OperationView};
 use serde::Serialize;
 
-use crate::{
-    api::{
-        error::ApiError,
-        incoming::{self, Parameters},
-        refused::RequestKind,
-        run::Run,
-    },
-    engine::{Condition, LastOperation, OperationView},
+use crate::api::{
+    error::ApiError,
+    incoming::{self, Parameters},
+    refused::RequestKind,
+    run::Run,
 };
 
 /// Reports how an operation is doing. Without a token, or with one that is not understood, the latest operation is meant.

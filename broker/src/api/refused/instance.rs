@@ -2,14 +2,12 @@
 
 use actix_web::http::StatusCode;
 use odb_api_types::code::Code;
+use odb_core::engine::{EngineError, EngineErrorKind, JournalError};
 
 use super::{
     ErrorContext, RequestKind, conflict, director_unanswered, forbidden, not_found, unprocessable,
 };
-use crate::{
-    api::error::ApiError,
-    engine::{EngineError, EngineErrorKind, JournalError},
-};
+use crate::api::error::ApiError;
 
 const ID_IS_TAKEN: &str = "The id of the service instance is taken.";
 

@@ -11,14 +11,14 @@ use odb_api_types::{
     ids::{InstanceId, RequestId},
     kind::OperationKind,
 };
-
-use super::{AppState, error::ApiError};
-use crate::{
+use odb_core::{
     offering::{CatalogFault, UpdateRefused},
     operations::{Cut, Refused},
-    telemetry::Chain,
     user_message::{IN_ANSWER, UserMessage, with_cause},
 };
+use odb_redaction::Chain;
+
+use super::{AppState, error::ApiError};
 use instance::of_journal;
 
 /// Who reads what goes wrong.
