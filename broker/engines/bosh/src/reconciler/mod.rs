@@ -6,16 +6,13 @@
 //! | `driver`, `drivers` | what follows one operation, and all of them |
 //! | `observer`, `next_step`, `narrative` | what its tasks came to, what follows, what users read meanwhile |
 //! | `traces` | what the Director's audit and the deployment show of an operation whose tasks are dropped |
-//! | `failure`, `instance_names` | why a task has failed, in a line for operators; instances without UUIDs |
 //! | `insistence` | asking until there is an answer |
 //! | `resume` | picking up what an earlier process left |
 //! | `leftovers`, `sweeps` | what to remove after a delete; and of operations that were given up |
 
 pub(crate) mod driver;
 pub(crate) mod drivers;
-pub(crate) mod failure;
 pub(crate) mod insistence;
-pub(crate) mod instance_names;
 pub(crate) mod leftovers;
 pub(crate) mod narrative;
 pub(crate) mod next_step;

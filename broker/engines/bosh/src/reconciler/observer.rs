@@ -17,8 +17,8 @@ use crate::{
     Neighbours,
     deployment::of_context,
     reconciler::{
-        failure::BadEnd,
         insistence::Inquirer,
+        narrative::failure::BadEnd,
         next_step::{Doing, FormerTask, Judged, Progress},
         operation::Operation,
     },

@@ -9,7 +9,7 @@ use odb_api_types::{
 use odb_clients::director::{Event, Step, StepState, TaskId};
 
 use crate::reconciler::{
-    instance_names::InstanceNames,
+    narrative::instance_names::InstanceNames,
     next_step::{Stage, StageProgress},
 };
 

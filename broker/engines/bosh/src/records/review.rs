@@ -20,7 +20,7 @@ use crate::{
     deployment::{deployment, of_context},
     fault::Fault,
     reconciler::{
-        failure::BadEnd,
+        narrative::failure::BadEnd,
         next_step::{Doing, Former, Judged, Progress, next_step},
         operation::Operation,
     },

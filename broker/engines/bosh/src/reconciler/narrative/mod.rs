@@ -1,11 +1,14 @@
 //! What platform users read while they wait, told from the Director's event log.
 
+pub(crate) mod failure;
+pub(crate) mod instance_names;
+
 use std::fmt::Display;
 
 use odb_api_types::kind::OperationKind;
 use odb_clients::director::{Event, StepState, TaskState};
 
-use crate::reconciler::{instance_names::InstanceNames, next_step::Stage};
+use crate::reconciler::{narrative::instance_names::InstanceNames, next_step::Stage};
 
 /// The longest description. Platforms cut at 10,000 characters.
 const MAX_DESCRIPTION: usize = 512;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use odb_clients::director::{ErrandResult, Event, Task, TaskId, TaskState};
 use odb_redaction::{Redaction, redact};
 
-use crate::reconciler::{instance_names::InstanceNames, narrative::LatestStep};
+use crate::reconciler::narrative::{LatestStep, instance_names::InstanceNames};
 
 /// The longest last line of an errand's output that is told.
 const LONGEST_LINE: usize = 500;
