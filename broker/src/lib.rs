@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`api`] | the HTTP edge |
 //! | [`preflight`] | whether the broker can work: its start, and the commands `check` and `doctor` |
-//! | [`telemetry`] | the log and what must not stand in it |
+//! | [`telemetry`] | the log |
 //! | [`private_memory`] | keeps the memory of the process to itself |
 //!
 //! Catalog, quotas and operations are those of `odb_core`, instances come to be by `odb_engine_bosh`, the configuration is read
@@ -14,7 +14,3 @@ pub mod api;
 pub mod preflight;
 pub mod private_memory;
 pub mod telemetry;
-
-pub use odb_config as config;
-pub use odb_core::{engine, finding, offering, operations, user_message};
-pub use odb_engine_bosh::{self as bosh, adapter, instance_clients};

@@ -15,7 +15,6 @@ use std::{
 
 use odb_api_types::code::Code;
 use odb_clients::http::observe_calls;
-use odb_config as config;
 use odb_config::{Config, LoadError};
 use odb_core::{metrics, operations::Lifecycle};
 use odb_engine_bosh::adapter::{end_all_strays, start_watchdog, watch, watch_for_strays};
@@ -201,8 +200,8 @@ fn read(file: &Path) -> io::Result<String> {
 /// What a configuration may hold.
 fn described(format: SchemaFormat) -> String {
     match format {
-        SchemaFormat::Json => format!("{:#}\n", config::json_schema()),
-        SchemaFormat::Markdown => config::markdown_reference(),
+        SchemaFormat::Json => format!("{:#}\n", odb_config::json_schema()),
+        SchemaFormat::Markdown => odb_config::markdown_reference(),
     }
 }
 

@@ -59,24 +59,22 @@ pub(crate) fn delete(call: &DeleteBinding) {
 
 /// The address of the group's one instance. Errands may have VMs of their own while they run.
 fn only_address<'v>(group: &str, vms: &'v BoshVms) -> Result<&'v str, BindingError> {
-    match vms.get(group).map(Vec::as_slice) {
-        Some([address]) => Ok(address),
-        _ => {
-            let found: Vec<_> = vms
-                .iter()
-                .map(|(name, addresses)| format!("`{name}` with {}", addresses.len()))
-                .collect();
-            let found = if found.is_empty() {
-                "none".to_owned()
-            } else {
-                found.join(", ")
-            };
-            Err(BindingError::Topology {
-                group: group.to_owned(),
-                found,
-            })
-        }
+    if let Some([address]) = vms.get(group).map(Vec::as_slice) {
+        return Ok(address);
     }
+    let found: Vec<_> = vms
+        .iter()
+        .map(|(name, addresses)| format!("`{name}` with {}", addresses.len()))
+        .collect();
+    let found = if found.is_empty() {
+        "none".to_owned()
+    } else {
+        found.join(", ")
+    };
+    Err(BindingError::Topology {
+        group: group.to_owned(),
+        found,
+    })
 }
 
 /// Values of the secrets that the manifest refers to; none at all without secure manifests.

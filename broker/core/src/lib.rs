@@ -6,7 +6,7 @@
 //! | [`offering`] | the pure rules: catalog, quotas, schemas, versions |
 //! | [`engine`] | the trait of an engine, what is ordered from one and what is read of its instances |
 //! | [`finding`] | what a probe returns |
-//! | [`metrics`] | what the process counts |
+//! | [`metrics`](mod@metrics) | what the process counts |
 //! | [`user_message`], [`shown`] | what platform users get to read |
 //! | [`credhub_names`] | ids as parts of names in a CredHub |
 //!

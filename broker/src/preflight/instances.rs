@@ -8,23 +8,23 @@ use odb_clients::{
     http::{Call, Limits, Trust, address},
     service_instances_api::{ServiceInstancesApi, ServiceInstancesApiSetUpError},
 };
-
-use crate::{
-    config::{self, CloudFoundryChecks, Config},
+use odb_config::{CloudFoundryChecks, Config};
+use odb_core::{
     finding::Finding,
     operations::{CloudControllerSource, InstanceSource, InstanceSources, Operations},
-    preflight::{
-        certificates::trust::Authorities,
-        doctor::{
-            chart::Chart,
-            context::{Context, timed},
-            subject::{Probe, Subject},
-        },
-        server::reach::Server,
-        start::Checked,
-        uaa::diagnosis::is_unauthorized,
+};
+use odb_redaction::Chain;
+
+use crate::preflight::{
+    certificates::trust::Authorities,
+    doctor::{
+        chart::Chart,
+        context::{Context, timed},
+        subject::{Probe, Subject},
     },
-    telemetry::Chain,
+    server::reach::Server,
+    start::Checked,
+    uaa::diagnosis::is_unauthorized,
 };
 
 /// Whom the questions for instances are put to. Nobody is asked yet.
@@ -58,7 +58,7 @@ pub(crate) async fn prepare(operations: &Operations, limit: Duration) {
 }
 
 fn connect(
-    api: &config::ServiceInstancesApi,
+    api: &odb_config::ServiceInstancesApi,
     trust: &Trust,
     limits: Limits,
 ) -> Result<ServiceInstancesApi, ServiceInstancesApiSetUpError> {
@@ -119,7 +119,7 @@ pub(crate) async fn look(context: &Context<'_>) -> Chart {
     chart
 }
 
-async fn look_into(api: &config::ServiceInstancesApi, chart: &mut Chart) -> Option<()> {
+async fn look_into(api: &odb_config::ServiceInstancesApi, chart: &mut Chart) -> Option<()> {
     let url = address::server(api.url.as_written());
     let authorities = Authorities::of_instances_api(api);
     let server = Server::configured(url, "service_instances_api.url", authorities, chart)?;

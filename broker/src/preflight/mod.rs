@@ -1,5 +1,5 @@
 //! Whether the broker can work: the probes, and the three programs that run them. Each probe returns
-//! [findings](crate::finding::Finding).
+//! [findings](odb_core::finding::Finding).
 //!
 //! | folder | holds |
 //! | --- | --- |

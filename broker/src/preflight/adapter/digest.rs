@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use odb_api_types::code::Code;
-
-use crate::{adapter::ExecutableDigest, config::Adapter, telemetry::Chain};
+use odb_config::Adapter;
+use odb_engine_bosh::adapter::ExecutableDigest;
+use odb_redaction::Chain;
 
 /// Reads the adapter's executable. One that may be executed and not read is known by its path and length.
 pub(crate) async fn digest(adapter: &Adapter) -> ExecutableDigest {

@@ -9,18 +9,16 @@ use std::{
 };
 
 use odb_api_types::code::Code;
+use odb_config::{Adapter, PlanSchemaSupport};
+use odb_core::finding::Finding;
+use odb_engine_bosh::adapter::ServiceAdapter;
 
-use crate::{
-    adapter::ServiceAdapter,
-    config::{Adapter, PlanSchemaSupport},
-    finding::Finding,
-    preflight::{
-        adapter::schemas,
-        doctor::{
-            chart::Chart,
-            context::{Context, FAULTY, timed},
-            subject::{Probe, Subject},
-        },
+use crate::preflight::{
+    adapter::schemas,
+    doctor::{
+        chart::Chart,
+        context::{Context, FAULTY, timed},
+        subject::{Probe, Subject},
     },
 };
 

@@ -1,28 +1,27 @@
 //! Asks the adapter what parameters each plan takes, once and for all plans at a time.
 
-use odb_api_types::code::Code;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use odb_adapter_sdk::protocol::{ExitCode, GeneratePlanSchemas};
-use odb_api_types::ids::PlanId;
+use odb_api_types::{code::Code, ids::PlanId};
+use odb_config::{Offering, Plan, PlanSchemaSupport};
+use odb_core::{
+    finding::Finding,
+    offering::{BrokenSchema, PlanSchemas, Schemas},
+};
+use odb_engine_bosh::adapter::{AdapterFault, ServiceAdapter, plan_for_adapter};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::{
-    adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
-    config::{self, Offering, Plan, PlanSchemaSupport},
-    finding::Finding,
-    offering::{BrokenSchema, PlanSchemas, Schemas},
-    preflight::start::Checked,
-};
+use crate::preflight::start::Checked;
 
 const KEY: &str = "broker.enable_plan_schemas";
 const ASK_THE_KIT: &str = "`odb-adapter check` says what is wrong with an adapter";
 
 /// The schemas of all plans; none where the operator has not switched them on.
 pub(crate) async fn check(
-    settings: &config::Adapter,
+    settings: &odb_config::Adapter,
     offering: &Offering,
     limit: Duration,
     adapter: &ServiceAdapter,

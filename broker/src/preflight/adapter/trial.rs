@@ -2,18 +2,21 @@
 
 use futures_util::{StreamExt, stream};
 use odb_api_types::code::Code;
-use serde_json::Map;
-
-use crate::{
-    adapter::{AdapterFault, ServiceAdapter},
-    bosh::{TrialFault, Tried, try_order},
-    config::{Config, Plan, PlanSchemaSupport},
+use odb_config::{Config, Plan, PlanSchemaSupport};
+use odb_core::{
     finding::Finding,
     offering::{ParametersOf, Schemas},
-    preflight::{
-        adapter::schemas,
-        check::{Findings, in_one_clause},
-    },
+};
+use odb_engine_bosh::{
+    TrialFault, Tried,
+    adapter::{AdapterFault, ServiceAdapter},
+    try_order,
+};
+use serde_json::Map;
+
+use crate::preflight::{
+    adapter::schemas,
+    check::{Findings, in_one_clause},
 };
 
 /// Orders an instance of each plan without parameters, and notes why that would fail.

@@ -5,16 +5,13 @@ use std::{io, path::Path};
 use jiff::Timestamp;
 use odb_api_types::code::Code;
 use odb_clients::http::Trust;
+use odb_config::{CertificateText, Inspection, TlsFiles};
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 
 use super::{day, days_left, own::first_to_expire};
-
-use crate::{
-    api::{CertificateError, OwnCertificate, load_tls, read_chain, read_key},
-    config::{CertificateText, Inspection, TlsFiles},
-    finding::Finding,
-    telemetry::Chain,
-};
+use crate::api::{CertificateError, OwnCertificate, load_tls, read_chain, read_key};
 
 const CERTIFICATE_KEY: &str = "broker.tls.cert_file";
 const KEY_KEY: &str = "broker.tls.key_file";

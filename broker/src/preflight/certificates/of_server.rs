@@ -5,6 +5,9 @@ use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 use jiff::{Timestamp, civil::Date};
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, is_of_a_namesake, is_of_an_authority};
+use odb_config::Verification;
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 use tokio::net::TcpStream;
@@ -15,15 +18,9 @@ use super::{
     day, days_left,
     trust::{Authorities, SystemStore},
 };
-
-use crate::{
-    config::Verification,
-    finding::Finding,
-    preflight::{
-        doctor::{chart::Chart, context::TooSlow, subject::Probe},
-        server::reach::Server,
-    },
-    telemetry::Chain,
+use crate::preflight::{
+    doctor::{chart::Chart, context::TooSlow, subject::Probe},
+    server::reach::Server,
 };
 
 /// Looks at what a server shows in a handshake that believes everybody, and judges it by what the broker believes.

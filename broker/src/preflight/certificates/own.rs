@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
+use odb_config::{Broker, Told};
+use odb_core::{finding::Finding, metrics::metrics, operations::Lifecycle};
+use odb_redaction::Chain;
 
 use crate::{
     api::{OldClients, OwnCertificate, OwnTls, load_tls},
-    config::{Broker, Told},
-    finding::Finding,
-    operations::Lifecycle,
     preflight::{
         certificates::{day, days_left},
         doctor::{
@@ -19,7 +19,6 @@ use crate::{
         },
         start::Checked,
     },
-    telemetry::{Chain, metrics::metrics},
 };
 
 const KEY: &str = "broker.tls.cert_file";

@@ -2,14 +2,12 @@
 
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, TrustError};
-
-use crate::{
-    config::{
-        Bosh, CloudFoundry, CredHubAccess, RuntimeCredHub, ServiceInstancesApi, Verification,
-    },
-    finding::Finding,
-    preflight::start::Checked,
+use odb_config::{
+    Bosh, CloudFoundry, CredHubAccess, RuntimeCredHub, ServiceInstancesApi, Verification,
 };
+use odb_core::finding::Finding;
+
+use crate::preflight::start::Checked;
 
 /// Whose certificates are believed at a server.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `snippet`, `report` | nothing; they print what has been found |
 //!
-//! The file itself is checked by [`config`](crate::config), adapter and dependencies by the probes of a start, certificates by
+//! The file itself is checked by [`odb_config`], adapter and dependencies by the probes of a start, certificates by
 //! those of `certificates`.
 
 mod report;
@@ -14,14 +14,11 @@ use std::{ffi::OsString, fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
+use odb_config::{Config, Inspection, Paths, PlanSchemaSupport, Problem};
+use odb_core::finding::{Finding, Severity};
+use odb_engine_bosh::{adapter::ServiceAdapter, has_reference, is_reference};
 
-use crate::{
-    adapter::ServiceAdapter,
-    bosh::{has_reference, is_reference},
-    config::{Config, Inspection, Paths, PlanSchemaSupport, Problem},
-    finding::{Finding, Severity},
-    preflight::{adapter::trial, certificates::of_file as certificates, start},
-};
+use crate::preflight::{adapter::trial, certificates::of_file as certificates, start};
 
 pub use report::Format;
 pub(crate) use report::{count, problem_line, problems_json};

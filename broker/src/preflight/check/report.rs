@@ -1,14 +1,12 @@
 //! What has been found, for people and for programs.
 
+use odb_config::Problem;
+use odb_core::finding::Severity;
 use serde_json::{Value, json};
 
-use crate::{
-    config::Problem,
-    finding::Severity,
-    preflight::check::{
-        Findings,
-        snippet::{Colour, snippet},
-    },
+use crate::preflight::check::{
+    Findings,
+    snippet::{Colour, snippet},
 };
 
 /// How findings are printed.

@@ -1,12 +1,10 @@
 //! A problem with the line of the file that it is about, for people at a terminal.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use odb_config::{Excerpt, Problem};
+use odb_core::finding::Severity;
 
-use crate::{
-    config::{Excerpt, Problem},
-    finding::Severity,
-    preflight::check::report::name,
-};
+use crate::preflight::check::report::name;
 
 /// Whether a terminal gets colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

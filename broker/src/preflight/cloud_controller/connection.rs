@@ -7,17 +7,15 @@ use odb_clients::{
     http::{Call, ClientError, Limits, Trust},
     uaa::{ClientAdministration, Grant, Token, TokenSource},
 };
+use odb_config::{Address, CloudFoundry, CloudFoundryChecks, Config, Offering};
+use odb_core::finding::Finding;
 
-use crate::{
-    config::{Address, CloudFoundry, CloudFoundryChecks, Config, Offering},
-    finding::Finding,
-    preflight::{
-        certificates::trust::Authorities,
-        start::Checked,
-        uaa::{
-            diagnosis::{is_refusal, is_unauthorized},
-            instance_clients,
-        },
+use crate::preflight::{
+    certificates::trust::Authorities,
+    start::Checked,
+    uaa::{
+        diagnosis::{is_refusal, is_unauthorized},
+        instance_clients,
     },
 };
 

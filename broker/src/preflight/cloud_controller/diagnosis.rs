@@ -7,29 +7,27 @@ use odb_clients::{
     http::{StatusCode, address},
     uaa::{ClientRights, Grant, Token, TokenSource},
 };
+use odb_config::{CloudFoundry, CloudFoundryChecks, Offering};
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 
-use crate::{
-    config::{CloudFoundry, CloudFoundryChecks, Offering},
-    finding::Finding,
-    preflight::{
-        certificates::trust::Authorities,
-        cloud_controller::connection as start,
-        doctor::{
-            chart::Chart,
-            context::{Context, FAULTY, timed},
-            subject::{Probe, Subject},
-        },
-        server::{
-            answer::ask,
-            reach::{AddressSource, Server},
-        },
-        uaa::{
-            diagnosis::{self as uaa, Applicant, ApplicantKind},
-            grants::{Grants, Side},
-            rights::{CloudControllerRights, missing},
-        },
+use crate::preflight::{
+    certificates::trust::Authorities,
+    cloud_controller::connection as start,
+    doctor::{
+        chart::Chart,
+        context::{Context, FAULTY, timed},
+        subject::{Probe, Subject},
     },
-    telemetry::Chain,
+    server::{
+        answer::ask,
+        reach::{AddressSource, Server},
+    },
+    uaa::{
+        diagnosis::{self as uaa, Applicant, ApplicantKind},
+        grants::{Grants, Side},
+        rights::{CloudControllerRights, missing},
+    },
 };
 
 const CLIENT_KEY: &str = "cf.uaa.authentication.client_credentials";

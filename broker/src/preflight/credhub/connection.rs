@@ -9,17 +9,14 @@ use odb_clients::{
     director::Director,
     http::{Call, Limits, TransportError},
 };
+use odb_config::Config;
+use odb_core::{finding::Finding, operations::SecureBindings};
 use tokio::time::sleep;
 
-use crate::{
-    config::Config,
-    finding::Finding,
-    operations::SecureBindings,
-    preflight::{
-        certificates::trust::Authorities,
-        start::Checked,
-        uaa::diagnosis::{is_refusal, is_unauthorized},
-    },
+use crate::preflight::{
+    certificates::trust::Authorities,
+    start::Checked,
+    uaa::diagnosis::{is_refusal, is_unauthorized},
 };
 
 /// A name that BOSH DNS is to give may come a little later than the broker, which the Go broker waits for as long.

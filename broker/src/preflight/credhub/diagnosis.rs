@@ -12,31 +12,29 @@ use odb_clients::{
     http::address,
     uaa::Token,
 };
+use odb_config::Address;
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 
-use crate::{
-    config::Address,
-    finding::Finding,
-    preflight::{
-        certificates::trust::Authorities,
-        director::diagnosis as director,
-        doctor::{
-            chart::Chart,
-            context::{Context, timed},
-            subject::{Probe, Subject},
-        },
-        server::{
-            answer::ask,
-            reach::{AddressSource, Server},
-        },
-        uaa::{
-            diagnosis::{self as uaa, Applicant, ApplicantKind, is_unauthorized},
-            grants::{Grants, Side},
-            rights::{
-                CREDHUB_SCOPES, WITH_CREDENTIALS, WITH_SECRETS, missing, not_permitted, to_permit,
-            },
+use crate::preflight::{
+    certificates::trust::Authorities,
+    director::diagnosis as director,
+    doctor::{
+        chart::Chart,
+        context::{Context, timed},
+        subject::{Probe, Subject},
+    },
+    server::{
+        answer::ask,
+        reach::{AddressSource, Server},
+    },
+    uaa::{
+        diagnosis::{self as uaa, Applicant, ApplicantKind, is_unauthorized},
+        grants::{Grants, Side},
+        rights::{
+            CREDHUB_SCOPES, WITH_CREDENTIALS, WITH_SECRETS, missing, not_permitted, to_permit,
         },
     },
-    telemetry::Chain,
 };
 
 const UNSEEN: &str = "no permission can be seen: there is none, or it lacks `read_acl`";

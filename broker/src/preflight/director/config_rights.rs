@@ -7,11 +7,8 @@ use odb_clients::{
     director::{Config, ConfigId, ConfigName, ConfigType, Director, Expected, PutConfigError},
     http::{Call, StatusCode},
 };
-
-use crate::{
-    config::{BoshConfigs, Broker},
-    telemetry::Chain,
-};
+use odb_config::{BoshConfigs, Broker};
+use odb_redaction::Chain;
 
 /// Where the trial goes: to a config that there never is.
 const KIND: &str = "odb-rights";

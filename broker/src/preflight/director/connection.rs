@@ -6,16 +6,14 @@ use odb_clients::{
     director::{ConnectError, Credentials, Director, Info},
     http::{Call, Limits, Trust},
 };
+use odb_config::{Bosh, Config};
+use odb_core::finding::Finding;
 
-use crate::{
-    config::{Bosh, Config},
-    finding::Finding,
-    preflight::{
-        certificates::trust::Authorities,
-        director::version,
-        start::Checked,
-        uaa::{diagnosis::is_refusal, rights::DirectorRights},
-    },
+use crate::preflight::{
+    certificates::trust::Authorities,
+    director::version,
+    start::Checked,
+    uaa::{diagnosis::is_refusal, rights::DirectorRights},
 };
 
 /// Connects to the Director. A Director that is too old and does not know us is told of both; one that lets us in and not

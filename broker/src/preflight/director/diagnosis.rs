@@ -8,29 +8,27 @@ use odb_clients::{
     http::StatusCode,
     uaa::Token,
 };
+use odb_config::{Bosh, BoshConfigs};
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 
-use crate::{
-    config::{Bosh, BoshConfigs},
-    finding::Finding,
-    preflight::{
-        certificates::trust::Authorities,
-        director::{connection as start, features},
-        doctor::{
-            chart::Chart,
-            context::{Context, FAULTY, timed},
-            subject::{Probe, Subject},
-        },
-        server::{
-            answer::ask,
-            reach::{AddressSource, Server},
-        },
-        uaa::{
-            diagnosis::{self as uaa, Applicant, ApplicantKind},
-            grants::{Grants, Side},
-            rights::DirectorRights,
-        },
+use crate::preflight::{
+    certificates::trust::Authorities,
+    director::{connection as start, features},
+    doctor::{
+        chart::Chart,
+        context::{Context, FAULTY, timed},
+        subject::{Probe, Subject},
     },
-    telemetry::Chain,
+    server::{
+        answer::ask,
+        reach::{AddressSource, Server},
+    },
+    uaa::{
+        diagnosis::{self as uaa, Applicant, ApplicantKind},
+        grants::{Grants, Side},
+        rights::DirectorRights,
+    },
 };
 
 const CLIENT_KEY: &str = "bosh.authentication.uaa.client_credentials";

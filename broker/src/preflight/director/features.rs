@@ -5,19 +5,17 @@ use odb_clients::{
     FailureKind,
     director::{ConfigName, ConfigType, Director, Info},
 };
+use odb_config::{BoshConfigs, Offering};
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 
-use crate::{
-    config::{BoshConfigs, Offering},
-    finding::Finding,
-    preflight::{
-        director::version,
-        doctor::{
-            chart::Chart,
-            context::{Context, timed},
-            subject::Probe,
-        },
+use crate::preflight::{
+    director::version,
+    doctor::{
+        chart::Chart,
+        context::{Context, timed},
+        subject::Probe,
     },
-    telemetry::Chain,
 };
 
 /// The config that is looked for; there never is one.

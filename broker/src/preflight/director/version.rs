@@ -1,8 +1,7 @@
 //! Which Directors are new enough (`spec/contracts/broker-behaviour.md` §1.3).
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
-
-use crate::config::Offering;
+use odb_config::Offering;
 
 /// What brokers like this one have always asked for. Stemcell 3262 came with it.
 const OLDEST: Needed = Needed {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use odb_core::finding::Finding;
+
 use super::{
     context::Timeouts,
     subject::{Probe, Subject},
 };
-
-use crate::{finding::Finding, preflight::uaa::foundation::Uaa};
+use crate::preflight::uaa::foundation::Uaa;
 
 /// What came of a question.
 #[derive(Debug)]

@@ -3,14 +3,12 @@
 use std::{future::Future, time::Duration};
 
 use odb_clients::http::{Call, Deadline, Limits};
+use odb_config::{BoshConfigs, Offering, Sections, Told};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{
-    config::{BoshConfigs, Offering, Sections, Told},
-    preflight::doctor::{
-        chart::Chart,
-        subject::{Probe, Subject},
-    },
+use crate::preflight::doctor::{
+    chart::Chart,
+    subject::{Probe, Subject},
 };
 
 /// After so many steps that take all their time the rest is not asked.

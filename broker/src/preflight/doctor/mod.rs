@@ -18,27 +18,24 @@ pub(crate) mod subject;
 use std::{ffi::OsString, io, path::Path};
 
 use jiff::Timestamp;
+use odb_config::{Inspection, Paths};
+use odb_core::finding::{Finding, Severity};
 
 use self::{
     chart::{Chart, Row},
     context::Context,
     subject::{Probe, Subject},
 };
-
-use crate::{
-    config::{Inspection, Paths},
-    finding::{Finding, Severity},
-    preflight::{
-        adapter::executable as adapter,
-        certificates::own as own_certificate,
-        check::Findings,
-        cloud_controller::diagnosis as cloud_controller,
-        credhub::diagnosis as credhub,
-        director::diagnosis as director,
-        instances,
-        server::{clock, reach::are_the_same},
-        uaa::foundation,
-    },
+use crate::preflight::{
+    adapter::executable as adapter,
+    certificates::own as own_certificate,
+    check::Findings,
+    cloud_controller::diagnosis as cloud_controller,
+    credhub::diagnosis as credhub,
+    director::diagnosis as director,
+    instances,
+    server::{clock, reach::are_the_same},
+    uaa::foundation,
 };
 
 pub use context::Timeouts;

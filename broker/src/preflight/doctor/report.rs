@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use odb_config::Inspection;
+use odb_core::finding::{Finding, Severity};
 use serde_json::{Value, json};
 
-use crate::{
-    config::Inspection,
-    finding::{Finding, Severity},
-    preflight::check::{Format, count, problem_line, problems_json},
-    preflight::doctor::{
+use crate::preflight::{
+    check::{Format, count, problem_line, problems_json},
+    doctor::{
         Diagnosis,
         chart::{Outcome, Row},
         subject::Subject,

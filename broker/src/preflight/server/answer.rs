@@ -7,14 +7,12 @@ use odb_clients::http::{
     Answer, HttpClient, Request, StatusCode, TransportError, address,
     header::{ACCEPT, DATE, HeaderValue},
 };
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 
-use crate::{
-    finding::Finding,
-    preflight::{
-        doctor::{chart::Chart, context::timed, subject::Probe},
-        server::{clock, reach::Server},
-    },
-    telemetry::Chain,
+use crate::preflight::{
+    doctor::{chart::Chart, context::timed, subject::Probe},
+    server::{clock, reach::Server},
 };
 
 /// An answer, and how long it took.

@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use jiff::{Timestamp, fmt::rfc2822};
 use odb_api_types::code::Code;
+use odb_core::finding::Finding;
 
-use crate::{
-    finding::Finding,
-    preflight::doctor::{
-        chart::Chart,
-        subject::{Probe, Subject},
-    },
+use crate::preflight::doctor::{
+    chart::Chart,
+    subject::{Probe, Subject},
 };
 
 /// From so many seconds on clocks differ. Answers tell whole seconds, and take their time.

@@ -4,19 +4,17 @@ use std::net::SocketAddr;
 
 use futures_util::future::join_all;
 use odb_clients::http::{ClientError, Trust, Url, proxy_for};
+use odb_core::finding::Finding;
 use tokio::net::{TcpStream, lookup_host};
 
-use crate::{
-    finding::Finding,
-    preflight::{
-        certificates::{of_server as certificate, trust::Authorities},
-        doctor::{
-            chart::Chart,
-            context::{FAULTY, TooSlow},
-            subject::Probe,
-        },
-        start::Checked,
+use crate::preflight::{
+    certificates::{of_server as certificate, trust::Authorities},
+    doctor::{
+        chart::Chart,
+        context::{FAULTY, TooSlow},
+        subject::Probe,
     },
+    start::Checked,
 };
 
 /// Where a server is, and whose word that is.

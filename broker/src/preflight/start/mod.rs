@@ -16,16 +16,18 @@ use std::{ffi::OsString, sync::Arc};
 use odb_clients::{
     credhub::CredHub, director::Director, service_instances_api::ServiceInstancesApi,
 };
-
-use crate::{
-    adapter::ServiceAdapter,
-    api::OwnTls,
-    bosh::{BoshEngine, Surroundings, Targets},
-    config::{AdapterForm, Config},
+use odb_config::{AdapterForm, Config};
+use odb_core::{
     engine::{Engine, KeptBindings},
     finding::Finding,
+    metrics::metrics,
     offering::Schemas,
     operations::{BindingSettings, Lifecycle, Operations, SecureBindings},
+};
+use odb_engine_bosh::{BoshEngine, Surroundings, Targets, adapter::ServiceAdapter};
+
+use crate::{
+    api::OwnTls,
     preflight::{
         adapter::{digest, schemas},
         certificates::own as certificate,
@@ -35,7 +37,6 @@ use crate::{
         instances,
         uaa::instance_clients,
     },
-    telemetry::metrics::metrics,
 };
 
 pub use resume::resume;

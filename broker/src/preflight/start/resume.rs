@@ -2,14 +2,11 @@
 
 use odb_api_types::code::Code;
 use odb_clients::http::Call;
+use odb_config::{Config, Timings};
+use odb_core::{engine::Engine, operations::Lifecycle};
+use odb_redaction::Chain;
 
-use crate::{
-    config::{Config, Timings},
-    engine::Engine,
-    operations::Lifecycle,
-    preflight::{instances, start::Parts},
-    telemetry::Chain,
-};
+use crate::preflight::{instances, start::Parts};
 
 /// Picks up what an earlier process left in progress and learns what orders are held against, in the background: the broker
 /// serves meanwhile. What a request asks about before that is read for the request. As long as nothing can be looked up, it

@@ -1,7 +1,7 @@
 //! Begins to tell collectors of telemetry how many instances there are.
 
-use crate::{
-    config::{Config, UsageReporting},
+use odb_config::{Config, UsageReporting};
+use odb_core::{
     engine::Engine,
     operations::{InstanceSource, Lifecycle, UsageReports},
 };

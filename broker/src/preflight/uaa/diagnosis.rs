@@ -8,22 +8,20 @@ use odb_clients::{
     http::{StatusCode, TransportError},
     uaa::{Token, TokenSource},
 };
+use odb_core::finding::Finding;
+use odb_redaction::Chain;
 use serde::Deserialize;
 
-use crate::{
-    finding::Finding,
-    preflight::{
-        doctor::{
-            chart::Chart,
-            context::timed,
-            subject::{Probe, Subject},
-        },
-        server::{
-            answer::{ask, silence},
-            reach::Server,
-        },
+use crate::preflight::{
+    doctor::{
+        chart::Chart,
+        context::timed,
+        subject::{Probe, Subject},
     },
-    telemetry::Chain,
+    server::{
+        answer::{ask, silence},
+        reach::Server,
+    },
 };
 
 #[derive(Deserialize)]

@@ -4,16 +4,14 @@ use std::fmt;
 
 use odb_api_types::code::Code;
 use odb_clients::http::Url;
+use odb_core::finding::Finding;
 
-use crate::{
-    finding::Finding,
-    preflight::{
-        doctor::{
-            chart::Chart,
-            subject::{Probe, Subject},
-        },
-        server::reach::{are_the_same, authority},
+use crate::preflight::{
+    doctor::{
+        chart::Chart,
+        subject::{Probe, Subject},
     },
+    server::reach::{are_the_same, authority},
 };
 
 /// A UAA, by its address and by what its tokens say.

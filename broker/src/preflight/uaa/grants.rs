@@ -5,12 +5,10 @@ use odb_clients::{
     director::Credentials,
     uaa::{ClientRights, Grant, Token},
 };
+use odb_config::Sections;
 
-use crate::{
-    config::Sections,
-    preflight::uaa::rights::{
-        CREDHUB_SCOPES, CloudControllerRights, is_admin_at_a_director, missing,
-    },
+use crate::preflight::uaa::rights::{
+    CREDHUB_SCOPES, CloudControllerRights, is_admin_at_a_director, missing,
 };
 
 /// Of which foundation a client is.

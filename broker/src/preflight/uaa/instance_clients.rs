@@ -2,12 +2,9 @@
 
 use odb_api_types::code::Code;
 use odb_clients::uaa::{ClientAdministration, ClientRights, Token};
-
-use crate::{
-    config::{ClientDefinition, CloudFoundry, Config},
-    finding::Finding,
-    instance_clients::InstanceClients,
-};
+use odb_config::{ClientDefinition, CloudFoundry, Config};
+use odb_core::finding::Finding;
+use odb_engine_bosh::instance_clients::InstanceClients;
 
 /// Whether the token allows what the definition needs. Without a definition nothing is needed.
 pub(crate) fn check_rights(cf: &CloudFoundry, token: &Token) -> Option<Finding> {

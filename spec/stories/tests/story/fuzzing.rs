@@ -5,7 +5,7 @@
 
 use std::{env, path::PathBuf, process::Command, time::Duration};
 
-use odb_stories::{Broker, Foundation, Order, Process, new_id};
+use odb_stories::{Broker, Foundation, LogLine, Order, Process, new_id};
 
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -116,7 +116,8 @@ fn log_of_errors(broker: &Broker) -> String {
     let of_them = log
         .iter()
         .filter(|line| requests.iter().any(|request| line.mentions(request)));
-    of_them.map(|line| format!("{}\n", line.text())).collect()
+    let lines: Vec<String> = of_them.map(LogLine::text).collect();
+    lines.join("\n")
 }
 
 fn expect_answers(broker: &Broker, statuses: &[&str]) {

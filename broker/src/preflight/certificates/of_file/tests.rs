@@ -1,10 +1,10 @@
 use std::fs;
 
 use jiff::{civil::date, tz::TimeZone};
+use odb_config::Paths;
 
 use super::*;
-
-use crate::{config::Paths, preflight::check::Findings};
+use crate::preflight::check::Findings;
 
 /// A day in the spring of 2030, on which the tests take place.
 fn now() -> Timestamp {
@@ -40,7 +40,7 @@ fn said(source: &str) -> (Vec<String>, Vec<String>) {
     let Inspection {
         faults, remarks, ..
     } = findings.inspection;
-    let told = |problems: Vec<crate::config::Problem>| {
+    let told = |problems: Vec<odb_config::Problem>| {
         let problems = problems.iter();
         problems
             .map(|problem| format!("{} {}", problem.key(), problem.wrong()))
