@@ -1,4 +1,4 @@
-//! What can be asked, whichever version of the API answers.
+//! What can be looked at, whichever version of the API answers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,9 +10,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::{sync::OnceCell, time::timeout_at};
 
 use super::{
-    ApiVersion, ApiVersions, CfInstance, CfPlan, InstanceGuid, InstanceQuery, InstanceStream,
-    OrganizationGuid, PlaceNames, PlanGuid, Sight, SpaceGuid, connection, listing, v2, v3,
-    versions,
+    ApiVersion, ApiVersions, BrokerGuid, CfInstance, CfPlan, InstanceGuid, InstanceQuery,
+    InstanceStream, OfferedPlan, OrganizationGuid, PlaceNames, PlanGuid, Sight, SpaceGuid,
+    api::Api, connection, listing, v2::V2, v3::V3, versions,
 };
 use crate::{
     connection::Connection,
@@ -23,16 +23,15 @@ use crate::{
 
 /// How many lists are read at the same time where each plan has one of its own.
 const PLANS_AT_ONCE: usize = 4;
-/// How many instances are asked for at the same time where each has to be asked for by itself.
-const INSTANCES_AT_ONCE: usize = 8;
 
 /// A Cloud Controller. Cheap to clone; clones share connections, token and what is known of its
 /// versions.
 #[derive(Clone)]
-pub struct CloudController(Arc<Inner>);
+pub struct CloudController(pub(super) Arc<Inner>);
 
-struct Inner {
-    connection: Connection,
+pub(super) struct Inner {
+    v2: V2,
+    pub(super) v3: V3,
     tokens: TokenSource,
     /// Which version is spoken, once it is known.
     spoken: OnceCell<ApiVersion>,
@@ -47,8 +46,10 @@ impl CloudController {
         tokens: TokenSource,
         limits: Limits,
     ) -> Result<Self, ClientError> {
+        let connection = connection::connect(url, trust, tokens.clone(), limits)?;
         Ok(Self(Arc::new(Inner {
-            connection: connection::connect(url, trust, tokens.clone(), limits)?,
+            v2: V2(connection.clone()),
+            v3: V3(connection),
             tokens,
             spoken: OnceCell::new(),
         })))
@@ -58,7 +59,7 @@ impl CloudController {
     /// Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.api_versions", skip_all)]
     pub async fn api_versions(&self, call: &Call) -> Result<ApiVersions, ServiceError> {
-        let versions = versions::ask(&self.0.connection, call).await?;
+        let versions = versions::ask(self.connection(), call).await?;
         if let Ok(spoken) = versions.spoken() {
             // Whoever was first has found the same.
             let _ = self.0.spoken.set(spoken);
@@ -77,11 +78,11 @@ impl CloudController {
         call: &Call,
         broker_catalog_id: &str,
     ) -> Result<Vec<CfPlan>, ServiceError> {
-        let connection = &self.0.connection;
-        let found = match self.spoken(call).await? {
-            ApiVersion::V3 => v3::plans_of_offering(connection, call, broker_catalog_id).await?,
-            ApiVersion::V2 => v2::plans_of_offering(connection, call, broker_catalog_id).await?,
-        };
+        let found = self
+            .api(call)
+            .await?
+            .plans_of_offering(call, broker_catalog_id)
+            .await?;
         // A list that changes while it is read may show an entry on two pages.
         let plans: BTreeMap<PlanGuid, CfPlan> = found
             .into_iter()
@@ -103,15 +104,11 @@ impl CloudController {
         if plans.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let connection = &self.0.connection;
-        let spoken = self.spoken(call).await?;
-        let count = async |plan: PlanGuid| {
-            let count = match spoken {
-                ApiVersion::V3 => {
-                    v3::count_instances(connection, call, std::slice::from_ref(&plan)).await?
-                }
-                ApiVersion::V2 => v2::count_instances(connection, call, &plan).await?,
-            };
+        let api = self.api(call).await?;
+        let count = |plan: PlanGuid| async move {
+            let count = api
+                .count_instances(call, std::slice::from_ref(&plan))
+                .await?;
             Ok((plan, count))
         };
         let plans: Vec<_> = plans.to_vec();
@@ -132,17 +129,7 @@ impl CloudController {
         if plans.is_empty() {
             return Ok(0);
         }
-        let connection = &self.0.connection;
-        match self.spoken(call).await? {
-            ApiVersion::V3 => v3::count_instances(connection, call, plans).await,
-            ApiVersion::V2 => {
-                let mut total = 0;
-                for plan in plans {
-                    total += v2::count_instances(connection, call, plan).await?;
-                }
-                Ok(total)
-            }
-        }
+        self.api(call).await?.count_instances(call, plans).await
     }
 
     /// The instances that a query asks for, each once, page by page: what is held at a time are some
@@ -180,11 +167,7 @@ impl CloudController {
         guid: &InstanceGuid,
         names: PlaceNames,
     ) -> Result<Option<CfInstance>, ServiceError> {
-        let connection = &self.0.connection;
-        match self.spoken(call).await? {
-            ApiVersion::V3 => v3::instance(connection, call, guid, names).await,
-            ApiVersion::V2 => v2::instance(connection, call, guid, names).await,
-        }
+        self.api(call).await?.instance(call, guid, names).await
     }
 
     /// The organization of a name. Safe to repeat.
@@ -194,11 +177,7 @@ impl CloudController {
         call: &Call,
         name: &str,
     ) -> Result<Option<OrganizationGuid>, ServiceError> {
-        let connection = &self.0.connection;
-        match self.spoken(call).await? {
-            ApiVersion::V3 => v3::organization_named(connection, call, name).await,
-            ApiVersion::V2 => v2::organization_named(connection, call, name).await,
-        }
+        self.api(call).await?.organization_named(call, name).await
     }
 
     /// The space of a name in an organization. Safe to repeat.
@@ -209,15 +188,10 @@ impl CloudController {
         organization: &OrganizationGuid,
         name: &str,
     ) -> Result<Option<SpaceGuid>, ServiceError> {
-        let connection = &self.0.connection;
-        match self.spoken(call).await? {
-            ApiVersion::V3 => v3::space_named(connection, call, organization, name).await,
-            ApiVersion::V2 => v2::space_named(connection, call, organization, name).await,
-        }
-    }
-
-    pub(super) fn connection(&self) -> &Connection {
-        &self.0.connection
+        self.api(call)
+            .await?
+            .space_named(call, organization, name)
+            .await
     }
 
     /// Those of the ids that are service instances, of whatever offering. Safe to repeat.
@@ -232,25 +206,44 @@ impl CloudController {
         if ids.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let connection = &self.0.connection;
-        match self.spoken(call).await? {
-            ApiVersion::V3 => {
-                let known = v3::known_instances(connection, call, ids).await?;
-                Ok(known.into_iter().collect())
-            }
-            ApiVersion::V2 => {
-                let look = async |id: InstanceGuid| {
-                    let found = v2::instance(connection, call, &id, PlaceNames::Left).await?;
-                    Ok(found.map(|found| found.guid))
-                };
-                let ids: Vec<_> = ids.to_vec();
-                let known: Vec<Option<InstanceGuid>> = stream::iter(ids.into_iter().map(look))
-                    .buffer_unordered(INSTANCES_AT_ONCE)
-                    .try_collect()
-                    .await?;
-                Ok(known.into_iter().flatten().collect())
-            }
+        let known = self.api(call).await?.known_instances(call, ids).await?;
+        Ok(known.into_iter().collect())
+    }
+
+    /// The name of an organization, if it is there. Safe to repeat.
+    #[tracing::instrument(name = "cloud_controller.organization_name", skip_all)]
+    pub async fn organization_name(
+        &self,
+        call: &Call,
+        guid: &OrganizationGuid,
+    ) -> Result<Option<String>, ServiceError> {
+        let name = self.api(call).await?.organization_name(call, guid).await;
+        there(name)
+    }
+
+    /// The plans of this very broker, those included that its catalog has no more. Safe to repeat.
+    #[tracing::instrument(name = "cloud_controller.plans_of_broker", skip_all, fields(%broker))]
+    pub async fn plans_of_broker(
+        &self,
+        call: &Call,
+        broker: &BrokerGuid,
+    ) -> Result<Vec<OfferedPlan>, ServiceError> {
+        self.api(call).await?.plans_of_broker(call, broker).await
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.0.v3.0
+    }
+
+    pub(super) fn api_of(&self, version: ApiVersion) -> &dyn Api {
+        match version {
+            ApiVersion::V3 => &self.0.v3,
+            ApiVersion::V2 => &self.0.v2,
         }
+    }
+
+    pub(super) async fn api(&self, call: &Call) -> Result<&dyn Api, ServiceError> {
+        Ok(self.api_of(self.spoken(call).await?))
     }
 
     /// How much we may see. Asks the UAA, where no token is at hand. Safe to repeat.
@@ -261,20 +254,20 @@ impl CloudController {
             Err(source) => {
                 let source = Box::new(source);
                 let kind = FailureKind::NoToken { source };
-                Err(self.0.connection.failure("/", kind))
+                Err(self.connection().failure("/", kind))
             }
         }
     }
 
     fn out_of_time(&self) -> ServiceError {
         let kind = FailureKind::OutOfTime { sent: true };
-        self.0.connection.failure("/", kind)
+        self.connection().failure("/", kind)
     }
 
     /// The version that is spoken. Who asks first asks for all; a failure is not kept.
     pub(super) async fn spoken(&self, call: &Call) -> Result<ApiVersion, ServiceError> {
         let asked = self.0.spoken.get_or_try_init(async || {
-            let versions = versions::ask(&self.0.connection, call).await?;
+            let versions = versions::ask(self.connection(), call).await?;
             versions.spoken()
         });
         match timeout_at(call.deadline.instant(), asked).await {
@@ -284,10 +277,19 @@ impl CloudController {
     }
 }
 
+/// What is not there any more is no error.
+pub(super) fn there<T>(answer: Result<T, ServiceError>) -> Result<Option<T>, ServiceError> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 impl fmt::Debug for CloudController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CloudController")
-            .field("server", &self.0.connection.server().as_str())
+            .field("server", &self.connection().server().as_str())
             .field("spoken", &self.0.spoken.get())
             .finish_non_exhaustive()
     }

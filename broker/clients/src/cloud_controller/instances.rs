@@ -1,8 +1,12 @@
-//! Service instances, as the Cloud Controller knows them.
+//! Service instances, as the Cloud Controller knows them: what they are, what hangs on them, what is done with them.
 
 use serde::Deserialize;
 
-use super::{InstanceGuid, OrganizationGuid, PlanGuid, SpaceGuid};
+use super::{
+    AppGuid, BindingGuid, InstanceGuid, JobGuid, OrganizationGuid, PlanGuid, SpaceGuid,
+    jobs::Accepted,
+};
+use crate::http::cut;
 
 /// A managed service instance, as the Cloud Controller knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +65,93 @@ pub enum CfOperationState {
     Unknown(String),
 }
 
+/// How one service instance is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CfStanding {
+    /// Its name, for people.
+    pub name: String,
+    /// What was last done with it, if that is known.
+    pub last_operation: Option<CfOperation>,
+    /// What was said of that; empty if nothing was. 2 KiB at most.
+    pub description: String,
+}
+
+/// What hangs on a service instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CfBinding {
+    /// Its id. Version 2 has none for the binding of a route: there it is the route's.
+    pub guid: BindingGuid,
+    /// Who has it.
+    pub kind: CfBindingKind,
+    /// What was last done with it, if that is known.
+    pub last_operation: Option<CfOperation>,
+}
+
+/// Who has a binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CfBindingKind {
+    /// An application.
+    App(AppGuid),
+    /// Nobody in particular: it is a service key.
+    Key,
+    /// A route, the requests of which go through the instance.
+    Route,
+}
+
+/// What came of asking for a deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is gone.
+    Done,
+    /// A job is at it, and knows in the end why it failed.
+    Job(JobGuid),
+    /// The broker is at it. Only a look at what is to go tells how it ends.
+    UnderWay,
+}
+
+/// What an instance is, and what it could be upgraded to depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CfVersionedInstance {
+    /// Its plan.
+    pub plan: PlanGuid,
+    /// The version that the Cloud Controller takes it to be of, if it has one.
+    pub version: Option<String>,
+    /// What was last done with it, if that is known.
+    pub last_operation: Option<CfOperation>,
+    /// What was said of that; empty if nothing was. 2 KiB at most.
+    pub description: String,
+    /// When it has changed last, in the Cloud Controller's own notation, if it tells: tells one operation from the next.
+    pub changed: Option<String>,
+}
+
+/// What came of asking for an upgrade.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Upgrading {
+    /// The broker is at it: the last operation of the instance tells how it ends.
+    Begun,
+    /// There is nothing to upgrade.
+    UpToDate,
+    /// The broker has refused or failed at once.
+    Failed {
+        /// What was said of that; empty if nothing was. 2 KiB at most.
+        description: String,
+    },
+    /// The answer tells of a state that this client does not know.
+    Unknown {
+        /// The state; empty if there is none.
+        state: String,
+    },
+}
+
+impl From<Accepted> for Deletion {
+    fn from(accepted: Accepted) -> Self {
+        match accepted {
+            Accepted::Done { .. } => Self::Done,
+            Accepted::Job(job) => Self::Job(job),
+        }
+    }
+}
+
 /// The same in both versions, but that v3 has `{}` and v2 `null` where nothing is known.
 #[derive(Deserialize)]
 pub(super) struct WireOperation {
@@ -88,4 +179,78 @@ impl WireOperation {
             },
         })
     }
+}
+
+/// What both versions tell of one instance.
+#[derive(Deserialize)]
+pub(super) struct WireStanding {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    last_operation: Option<WireLastOperation>,
+}
+
+#[derive(Deserialize)]
+struct WireLastOperation {
+    #[serde(flatten)]
+    operation: WireOperation,
+    description: Option<String>,
+}
+
+impl From<WireStanding> for CfStanding {
+    fn from(wire: WireStanding) -> Self {
+        let (last_operation, description) = wire.last_operation.map_or((None, None), |last| {
+            (last.operation.known(), last.description)
+        });
+        Self {
+            name: wire.name,
+            last_operation,
+            description: cut(&description.unwrap_or_default()),
+        }
+    }
+}
+
+/// `{}` where there is none.
+#[derive(Default, Deserialize)]
+pub(super) struct MaintenanceInfo {
+    pub(super) version: Option<String>,
+}
+
+/// `last_operation` with what is said of it.
+#[derive(Default, Deserialize)]
+pub(super) struct ToldOperation {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    pub(super) state: Option<String>,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(default)]
+    updated_at: Option<String>,
+}
+
+impl CfVersionedInstance {
+    pub(super) fn of(
+        plan: PlanGuid,
+        info: Option<MaintenanceInfo>,
+        told: Option<ToldOperation>,
+    ) -> Self {
+        let ToldOperation {
+            kind,
+            state,
+            description,
+            updated_at,
+        } = told.unwrap_or_default();
+        Self {
+            plan,
+            version: info.and_then(|info| info.version),
+            last_operation: WireOperation { kind, state }.known(),
+            description: cut(&description.unwrap_or_default()),
+            changed: updated_at,
+        }
+    }
+}
+
+/// What is sent to ask for an upgrade, in both versions.
+pub(super) fn wish(version: &str) -> serde_json::Value {
+    serde_json::json!({ "maintenance_info": { "version": version } })
 }

@@ -18,14 +18,16 @@ use futures_util::{
 };
 
 use super::{
-    ApiVersion, CfInstance, CloudController, OrganizationGuid, PlanGuid, SpaceGuid,
-    connection::MOST_PAGES, v2, v3,
+    ApiVersion, CfInstance, CloudController, OrganizationGuid, PlanGuid, SpaceGuid, api::Api,
+    connection::MOST_PAGES, places::Places,
 };
 use crate::{
+    connection::Connection,
     http::Call,
     service_error::{FailureKind, ServiceError},
 };
 use account::Account;
+use url::Url;
 
 /// Pages of one list that are asked for at the same time.
 const PAGES_AT_ONCE: usize = 4;
@@ -66,10 +68,27 @@ pub(super) struct InstancePage {
     pub(super) instances: Vec<CfInstance>,
 }
 
-/// A list that has pages.
-enum List {
-    V3(v3::InstanceList),
-    V2(v2::InstanceList),
+/// A list that the Cloud Controller has pages of.
+pub(super) struct InstanceList {
+    pub(super) segments: Vec<String>,
+    pub(super) filters: Vec<(&'static str, String)>,
+}
+
+impl InstanceList {
+    /// Of a page of it.
+    pub(super) fn address(&self, connection: &Connection, paging: [(&str, &str); 3]) -> Url {
+        let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
+        let filters = self
+            .filters
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()));
+        let query: Vec<_> = filters.chain(paging).collect();
+        connection.address(&segments, &query)
+    }
+
+    fn path(&self) -> String {
+        format!("/{}", self.segments.join("/"))
+    }
 }
 
 impl InstanceQuery {
@@ -93,20 +112,19 @@ pub(super) fn stream(
         return stream::empty().boxed();
     }
     let listing = async move {
-        let lists = match cloud_controller.spoken(&call).await? {
-            ApiVersion::V3 => v3::instance_lists(&query).map(List::V3).collect(),
-            ApiVersion::V2 => v2::instance_lists(&query).map(List::V2).collect(),
-        };
+        let version = cloud_controller.spoken(&call).await?;
+        let lists = cloud_controller.api_of(version).instance_lists(&query);
         let listing = Listing {
             reader: Reader {
                 cloud_controller,
+                version,
                 call,
             },
             spaces: query.spaces,
-            lists,
+            lists: lists.into(),
             pass: None,
             account: Account::default(),
-            places: (query.names == PlaceNames::Told).then(v2::PlaceBook::default),
+            places: (query.names == PlaceNames::Told).then(Places::default),
         };
         Ok(stream::try_unfold(listing, Listing::next)
             .map_ok(|batch| stream::iter(batch).map(Ok))
@@ -121,16 +139,16 @@ struct Listing {
     /// Version 3 tells of instances that are shared into a space, too.
     spaces: Vec<SpaceGuid>,
     /// Those not begun yet.
-    lists: VecDeque<List>,
+    lists: VecDeque<InstanceList>,
     pass: Option<Pass>,
     account: Account,
-    /// Names that are asked for one by one, for version 2.
-    places: Option<v2::PlaceBook>,
+    /// Where names are asked for.
+    places: Option<Places>,
 }
 
 /// One reading of one list.
 struct Pass {
-    list: Arc<List>,
+    list: Arc<InstanceList>,
     /// From 1, of this list.
     number: u32,
     pages: BoxStream<'static, Result<InstancePage, ServiceError>>,
@@ -155,10 +173,10 @@ impl Listing {
             if !self.spaces.is_empty() {
                 fresh.retain(|instance| self.spaces.contains(&instance.space));
             }
-            if let (List::V2(_), Some(places)) = (&*pass.list, &mut self.places) {
-                let connection = self.reader.cloud_controller.connection();
-                let call = &self.reader.call;
-                places.name(connection, call, &mut fresh).await?;
+            if let Some(places) = &mut self.places {
+                let Reader { call, .. } = &self.reader;
+                let api = self.reader.api();
+                api.name_places(call, places, &mut fresh).await?;
             }
             self.pass = Some(pass);
             if !fresh.is_empty() {
@@ -167,7 +185,7 @@ impl Listing {
         }
     }
 
-    fn begin(&mut self, list: Arc<List>, number: u32) {
+    fn begin(&mut self, list: Arc<InstanceList>, number: u32) {
         self.account.begin_pass();
         self.pass = Some(Pass {
             pages: self.reader.pages(list.clone()),
@@ -201,11 +219,19 @@ impl Listing {
 #[derive(Clone)]
 struct Reader {
     cloud_controller: CloudController,
+    version: ApiVersion,
     call: Call,
 }
 
 impl Reader {
-    fn pages(&self, list: Arc<List>) -> BoxStream<'static, Result<InstancePage, ServiceError>> {
+    fn api(&self) -> &dyn Api {
+        self.cloud_controller.api_of(self.version)
+    }
+
+    fn pages(
+        &self,
+        list: Arc<InstanceList>,
+    ) -> BoxStream<'static, Result<InstancePage, ServiceError>> {
         let reader = self.clone();
         let pages = async move {
             let first = reader.page(&list, 1).await?;
@@ -224,20 +250,7 @@ impl Reader {
         stream::once(pages).try_flatten().boxed()
     }
 
-    async fn page(&self, list: &List, number: usize) -> Result<InstancePage, ServiceError> {
-        let connection = self.cloud_controller.connection();
-        match list {
-            List::V3(list) => list.page(connection, &self.call, number).await,
-            List::V2(list) => list.page(connection, &self.call, number).await,
-        }
-    }
-}
-
-impl List {
-    fn path(&self) -> String {
-        match self {
-            Self::V3(_) => v3::InstanceList::PATH.to_owned(),
-            Self::V2(list) => list.path(),
-        }
+    async fn page(&self, list: &InstanceList, number: usize) -> Result<InstancePage, ServiceError> {
+        self.api().instance_page(&self.call, list, number).await
     }
 }

@@ -16,18 +16,6 @@ use crate::{
 /// The most that the Cloud Controller gives at once.
 const PER_PAGE: &str = "100";
 
-/// One entry of a list.
-#[derive(Deserialize)]
-pub(super) struct Resource<Guid, Entity> {
-    pub(super) metadata: Metadata<Guid>,
-    pub(super) entity: Entity,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Metadata<Guid> {
-    pub(super) guid: Guid,
-}
-
 /// All entries of a list.
 pub(super) async fn list<T: DeserializeOwned>(
     connection: &Connection,

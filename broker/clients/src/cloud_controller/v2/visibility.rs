@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
-use super::pages::{Resource, filtered};
+use super::{
+    pages::filtered,
+    wire::{Publicity, Resource, Visibility, WireVisibility},
+};
 use crate::{
     cloud_controller::{OrganizationGuid, PlanGuid, PlanVisibility, WantedVisibility},
     connection::Connection,
@@ -17,7 +18,7 @@ const VISIBILITIES: &[&str] = &["v2", "service_plan_visibilities"];
 /// The Cloud Controller's code for a visibility that is there already.
 const THERE_ALREADY: u64 = 260_002;
 
-pub(in crate::cloud_controller) async fn plan_visibility(
+pub(super) async fn read(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
@@ -39,7 +40,7 @@ pub(in crate::cloud_controller) async fn plan_visibility(
 }
 
 /// What is missing is added before what is too much is removed, so that nobody who is to see the plan loses sight of it.
-pub(in crate::cloud_controller) async fn set_plan_visibility(
+pub(super) async fn write(
     connection: &Connection,
     call: &Call,
     plan: &PlanGuid,
@@ -133,20 +134,4 @@ async fn remove(
         Err(error) if error.is_not_found() => Ok(()),
         other => other.map(drop),
     }
-}
-
-#[derive(Deserialize, Serialize)]
-struct Publicity {
-    public: bool,
-}
-
-#[derive(Deserialize)]
-struct WireVisibility {
-    organization_guid: OrganizationGuid,
-}
-
-#[derive(Serialize)]
-struct Visibility<'a> {
-    service_plan_guid: &'a PlanGuid,
-    organization_guid: &'a OrganizationGuid,
 }

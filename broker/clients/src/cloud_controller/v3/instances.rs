@@ -1,55 +1,29 @@
 //! `/v3/service_instances` (`spec/contracts/platform-apis.md`, section 3.8).
 
-use std::collections::HashMap;
-
 use serde::Deserialize;
 
-use super::pages::{IDS_PER_FILTER, Paged, ToOne, count, list, values};
-use crate::{
-    cloud_controller::{
-        CfInstance, InstanceGuid, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid, SpaceGuid,
-        instances::WireOperation, listing::InstancePage,
-    },
-    connection::Connection,
-    http::{Call, StatusCode},
-    service_error::ServiceError,
+use super::pages::{IDS_PER_FILTER, ToOne, values};
+use crate::cloud_controller::{
+    CfInstance, InstanceGuid, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid, SpaceGuid,
+    instances::WireOperation,
+    listing::InstanceList,
+    places::{Places, Space},
 };
 
-const INSTANCES: &[&str] = &["v3", "service_instances"];
-/// Of the 5,000 that the Cloud Controller would give: some hundred kilobytes.
-const PER_PAGE: &str = "500";
-/// `CF-ResourceNotFound`. Any other 404 says nothing of the instance.
-const NO_SUCH_RESOURCE: u64 = 10_010;
+pub(super) const INSTANCES: &[&str] = &["v3", "service_instances"];
 
 /// What names come with.
-const NAMES: [(&str, &str); 2] = [
+pub(super) const NAMES: [(&str, &str); 2] = [
     ("fields[space]", "guid,name,relationships.organization"),
     ("fields[space.organization]", "guid,name"),
 ];
 
-pub(in crate::cloud_controller) async fn count_instances(
-    connection: &Connection,
-    call: &Call,
-    plans: &[PlanGuid],
-) -> Result<u64, ServiceError> {
-    let mut total = 0;
-    for plans in plans.chunks(IDS_PER_FILTER) {
-        let guids = values(plans.iter().map(PlanGuid::as_str));
-        let filter = ("service_plan_guids", guids.as_str());
-        total += count(connection, call, INSTANCES, filter).await?;
-    }
-    Ok(total)
+pub(super) fn one(instance: &InstanceGuid) -> [&str; 3] {
+    ["v3", "service_instances", instance.as_str()]
 }
 
-/// A list that the Cloud Controller has pages of.
-pub(in crate::cloud_controller) struct InstanceList {
-    filters: Vec<(&'static str, String)>,
-}
-
-/// The lists that a query takes: one, unless it names more ids than one address has place for.
-pub(in crate::cloud_controller) fn instance_lists(
-    query: &InstanceQuery,
-) -> impl Iterator<Item = InstanceList> {
+/// One list, unless the query names more ids than one address has place for.
+pub(super) fn lists(query: &InstanceQuery) -> Vec<InstanceList> {
     let plans = filters(
         "service_plan_guids",
         query.plans.iter().map(PlanGuid::as_str),
@@ -69,12 +43,16 @@ pub(in crate::cloud_controller) fn instance_lists(
                     .into_iter()
                     .filter(|_| query.names == PlaceNames::Told);
                 lists.push(InstanceList {
+                    segments: INSTANCES
+                        .iter()
+                        .map(|&segment| segment.to_owned())
+                        .collect(),
                     filters: filters.cloned().chain(names).collect(),
                 });
             }
         }
     }
-    lists.into_iter()
+    lists
 }
 
 /// The filter by some ids, in as many parts as it takes; a single absent one where there are no ids.
@@ -91,100 +69,16 @@ fn filters<'a>(
         .collect()
 }
 
-impl InstanceList {
-    pub(in crate::cloud_controller) const PATH: &str = "/v3/service_instances";
-
-    /// A page of it, from 1. The newest instances are on the first.
-    pub(in crate::cloud_controller) async fn page(
-        &self,
-        connection: &Connection,
-        call: &Call,
-        number: usize,
-    ) -> Result<InstancePage, ServiceError> {
-        let number = number.to_string();
-        let filters = self
-            .filters
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()));
-        let query: Vec<_> = filters
-            .chain([
-                ("order_by", "-created_at"),
-                ("per_page", PER_PAGE),
-                ("page", &number),
-            ])
-            .collect();
-        let page: Paged<WireInstance, WireIncluded> = connection
-            .read_at(call, connection.address(INSTANCES, &query))
-            .await?;
-        let places = Places::of(page.included);
-        // Those of users, which have no plan, do not pass a filter by plans.
-        let managed = page
-            .resources
-            .into_iter()
-            .filter_map(|wire| wire.managed(&places));
-        Ok(InstancePage {
-            total: page.pagination.total_results,
-            pages: page.pagination.total_pages,
-            instances: managed.collect(),
-        })
-    }
-}
-
-pub(in crate::cloud_controller) async fn instance(
-    connection: &Connection,
-    call: &Call,
-    guid: &InstanceGuid,
-    names: PlaceNames,
-) -> Result<Option<CfInstance>, ServiceError> {
-    let query = match names {
-        PlaceNames::Told => &NAMES[..],
-        PlaceNames::Left => &[],
-    };
-    let segments = ["v3", "service_instances", guid.as_str()];
-    let url = connection.address(&segments, query);
-    match connection.read_at::<OneInstance>(call, url).await {
-        Ok(found) => Ok(found.instance.managed(&Places::of(found.included))),
-        Err(error)
-            if error.status() == Some(StatusCode::NOT_FOUND)
-                && error.code() == Some(NO_SUCH_RESOURCE) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
-}
-
 #[derive(Deserialize)]
-struct OneInstance {
+pub(super) struct OneInstance {
     #[serde(flatten)]
-    instance: WireInstance,
+    pub(super) instance: WireInstance,
     #[serde(default)]
-    included: WireIncluded,
-}
-
-/// Those of the ids that are instances, of whatever plan, user-provided ones included.
-pub(in crate::cloud_controller) async fn known_instances(
-    connection: &Connection,
-    call: &Call,
-    ids: &[InstanceGuid],
-) -> Result<Vec<InstanceGuid>, ServiceError> {
-    let mut known = Vec::new();
-    for ids in ids.chunks(IDS_PER_FILTER) {
-        let guids = values(ids.iter().map(InstanceGuid::as_str));
-        let filter = ("guids", guids.as_str());
-        let found: Vec<WireGuid> = list(connection, call, INSTANCES, &[filter]).await?;
-        known.extend(found.into_iter().map(|found| found.guid));
-    }
-    Ok(known)
+    pub(super) included: Included,
 }
 
 #[derive(Deserialize)]
-struct WireGuid {
-    guid: InstanceGuid,
-}
-
-#[derive(Deserialize)]
-struct WireInstance {
+pub(super) struct WireInstance {
     guid: InstanceGuid,
     relationships: WireRelationships,
     #[serde(default)]
@@ -201,7 +95,7 @@ struct WireRelationships {
 
 /// What comes along, each space and organization once.
 #[derive(Default, Deserialize)]
-struct WireIncluded {
+pub(super) struct Included {
     #[serde(default)]
     spaces: Vec<WireSpace>,
     #[serde(default)]
@@ -226,39 +120,36 @@ struct WireOrganization {
     name: String,
 }
 
-struct Places {
-    spaces: HashMap<SpaceGuid, (String, OrganizationGuid)>,
-    organizations: HashMap<OrganizationGuid, String>,
-}
-
-impl Places {
-    fn of(included: WireIncluded) -> Self {
-        let spaces = included.spaces.into_iter().map(|space| {
-            let organization = space.relationships.organization.data.guid;
-            (space.guid, (space.name, organization))
+impl Included {
+    pub(super) fn places(self) -> Places {
+        let spaces = self.spaces.into_iter().map(|space| {
+            let known = Space {
+                name: space.name,
+                organization: space.relationships.organization.data.guid,
+            };
+            (space.guid, Some(known))
         });
-        let organizations = included.organizations.into_iter();
-        Self {
+        let organizations = self.organizations.into_iter();
+        Places {
             spaces: spaces.collect(),
-            organizations: organizations.map(|of| (of.guid, of.name)).collect(),
+            organizations: organizations.map(|of| (of.guid, Some(of.name))).collect(),
         }
     }
 }
 
 impl WireInstance {
-    fn managed(self, places: &Places) -> Option<CfInstance> {
-        let plan = self.relationships.service_plan?.data.guid;
-        let space = self.relationships.space.data.guid;
-        let place = places.spaces.get(&space);
-        let organization = place.map(|(_, organization)| organization);
-        Some(CfInstance {
+    /// Nothing of one that a user provides.
+    pub(super) fn managed(self, places: &Places) -> Option<CfInstance> {
+        let mut instance = CfInstance {
             guid: self.guid,
-            plan,
-            space_name: place.map(|(name, _)| name.clone()),
-            organization: organization.cloned(),
-            organization_name: organization.and_then(|of| places.organizations.get(of).cloned()),
-            space,
+            plan: self.relationships.service_plan?.data.guid,
+            space: self.relationships.space.data.guid,
             last_operation: self.last_operation.and_then(WireOperation::known),
-        })
+            space_name: None,
+            organization: None,
+            organization_name: None,
+        };
+        places.write_into(&mut instance);
+        Some(instance)
     }
 }
