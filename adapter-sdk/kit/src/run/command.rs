@@ -11,7 +11,7 @@ use odb_adapter_sdk::protocol::Subcommand;
 use super::idle;
 use super::masking::Masking;
 use super::question::Question;
-use super::report::Report;
+use super::report::{Report, chain};
 use super::request::Operation;
 use crate::inputs::{Inputs, InputsError, Sources, near};
 use crate::process::{AdapterProcess, Program};
@@ -199,14 +199,4 @@ fn save(file: &Path, manifest: &str) -> Result<(), Box<dyn Error>> {
         .open(file)
         .and_then(|mut file| file.write_all(manifest.as_bytes()))
         .map_err(|error| format!("could not write `{}`: {error}", file.display()).into())
-}
-
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -340,7 +340,8 @@ fn exit_code(end: End) -> Option<i32> {
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+/// An error and its causes, joined by colons.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
