@@ -116,33 +116,3 @@ impl Resolved {
         value.unwrap_or_default()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_address_is_that_of_the_only_instance_of_the_group() {
-        let address = |vms: Value| {
-            let vms: BoshVms = serde_json::from_value(vms).unwrap();
-            only_address("redis-server", &vms)
-                .map(str::to_owned)
-                .map_err(|error| error.to_string())
-        };
-
-        assert_eq!(address(json!({ "redis-server": ["a"] })).unwrap(), "a");
-        let with_errand = json!({ "redis-server": ["a"], "health-check": ["b"] });
-        assert_eq!(address(with_errand).unwrap(), "a");
-        for (vms, found) in [
-            (json!({}), "none"),
-            (json!({ "health-check": ["b"] }), "`health-check` with 1"),
-            (
-                json!({ "redis-server": ["a", "b"] }),
-                "`redis-server` with 2",
-            ),
-        ] {
-            let error = address(vms).unwrap_err();
-            assert!(error.ends_with(&format!("found {found}")), "{error}");
-        }
-    }
-}
