@@ -106,8 +106,11 @@ async fn kept(credhub: &CredHub, instance: &str) -> Value {
     let folder = folder_of(instance);
     let mut kept = json!({});
     for path in credhub.names_like(&folder).await {
-        if let Some(name) = path.strip_prefix(&format!("{folder}/")) {
-            kept[name] = credhub.value(&path).await.expect("it is there");
+        // The broker may delete a credential between the two requests.
+        if let Some(name) = path.strip_prefix(&format!("{folder}/"))
+            && let Some(value) = credhub.value(&path).await
+        {
+            kept[name] = value;
         }
     }
     kept
