@@ -52,10 +52,6 @@ pub(super) enum CfCommand {
     EnableServiceAccess(ServiceAccess),
     /// Hides plans of an offering from everybody, or from an organization.
     DisableServiceAccess(ServiceAccess),
-    /// Lists the organizations that you can see.
-    Orgs,
-    /// Lists the spaces that you can see.
-    Spaces,
     /// Makes an organization.
     CreateOrg(CreateOrg),
     /// Makes a space in which its user may work.
@@ -74,8 +70,6 @@ pub(super) enum CfCommand {
     UpdateService(UpdateService),
     /// Brings a service instance to its plan's current version.
     UpgradeService(UpgradeService),
-    /// Gives a service instance another name.
-    RenameService(RenameService),
     /// Lets another space use a service instance.
     ShareService(ShareService),
     /// Ends that another space can use a service instance.
@@ -90,8 +84,6 @@ pub(super) enum CfCommand {
     UnbindService(UnbindService),
     /// Creates credentials for a service instance.
     CreateServiceKey(CreateServiceKey),
-    /// Lists the keys of a service instance.
-    ServiceKeys(NamedInstance),
     /// Prints the credentials of a service key.
     ServiceKey(ShowServiceKey),
     /// Deletes a service key.
@@ -206,16 +198,6 @@ pub(super) struct UpdateService {
     /// The tags that it is to have, separated by commas.
     #[arg(short = 't', value_name = "TAGS", value_delimiter = ',')]
     pub(super) tags: Option<Vec<String>>,
-    #[command(flatten)]
-    pub(super) waiting: Waiting,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct RenameService {
-    /// The service instance's name.
-    pub(super) name: String,
-    /// What it is to be called.
-    pub(super) new_name: String,
     #[command(flatten)]
     pub(super) waiting: Waiting,
 }

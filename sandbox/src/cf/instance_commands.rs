@@ -1,12 +1,10 @@
-//! `create-service`, `update-service`, `upgrade-service`, `rename-service`, `delete-service`, `purge-service-instance`,
+//! `create-service`, `update-service`, `upgrade-service`, `delete-service`, `purge-service-instance`,
 //! `services`, `service`.
 
 use reqwest::Method;
 use serde::Serialize;
 
-use super::arguments::{
-    CreateService, DeleteService, RenameService, UpdateService, UpgradeService,
-};
+use super::arguments::{CreateService, DeleteService, UpdateService, UpgradeService};
 use super::client::{Change, Client, Listing};
 use super::error::CfError;
 use super::job::{self, Outcome};
@@ -139,27 +137,6 @@ pub(super) async fn upgrade(
     match job::follow(client, screen, change, &upgrade.waiting).await? {
         Outcome::Complete => screen.say(&format!("service instance {} upgraded", upgrade.name)),
         Outcome::InProgress => in_progress(screen, "upgrade", &upgrade.name),
-    }
-    Ok(())
-}
-
-pub(super) async fn rename(
-    client: &mut Client,
-    screen: &mut Screen,
-    rename: RenameService,
-) -> Result<(), CfError> {
-    let instance = lookup::instance(client, &rename.name).await?;
-    let body = Changes {
-        name: Some(&rename.new_name),
-        ..Changes::default()
-    };
-    let change = patch(client, &instance, &body).await?;
-    match job::follow(client, screen, change, &rename.waiting).await? {
-        Outcome::Complete => screen.say(&format!(
-            "service instance {} is called {} now",
-            rename.name, rename.new_name
-        )),
-        Outcome::InProgress => in_progress(screen, "update", &rename.name),
     }
     Ok(())
 }
@@ -367,8 +344,6 @@ struct NewRelationships {
 
 #[derive(Default, Serialize)]
 struct Changes<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tags: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]

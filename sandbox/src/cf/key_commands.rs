@@ -1,18 +1,18 @@
-//! `create-service-key`, `service-keys`, `service-key`, `delete-service-key`.
+//! `create-service-key`, `service-key`, `delete-service-key`.
 
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::{CreateServiceKey, DeleteServiceKey, ShowServiceKey};
-use super::client::{Client, Listing};
+use super::client::Client;
 use super::error::CfError;
 use super::job::{self, Outcome};
 use super::lookup;
 use super::parameters::{self, Parameters};
 use super::screen::Screen;
-use super::table::{pairs, table};
-use super::wire::{Binding, BindingDetails, InstanceGuid, To};
+use super::table::pairs;
+use super::wire::{BindingDetails, InstanceGuid, To};
 
 pub(super) async fn create(
     client: &mut Client,
@@ -39,33 +39,6 @@ pub(super) async fn create(
         Outcome::InProgress => screen.say(&format!("create of key {} in progress", order.key)),
     }
     Ok(())
-}
-
-pub(super) async fn list(
-    client: &mut Client,
-    screen: &mut Screen,
-    instance: &str,
-) -> Result<(), CfError> {
-    let guid = lookup::instance(client, instance).await?.guid.to_string();
-    let query = [
-        ("per_page", "5000"),
-        ("service_instance_guids", &*guid),
-        ("type", "key"),
-    ];
-    let keys: Listing<Binding> = client
-        .list("/v3/service_credential_bindings", &query)
-        .await?;
-    if keys.resources.is_empty() {
-        screen.say(&format!("service instance {instance} has no keys"));
-        return Ok(());
-    }
-    let mut rows: Vec<_> = keys
-        .resources
-        .into_iter()
-        .map(|key| [key.name.unwrap_or_default(), key.last_operation.to_string()])
-        .collect();
-    rows.sort();
-    screen.print(table(["name", "last operation"], &rows).as_bytes())
 }
 
 /// Prints the credentials: the one place where a secret reaches the screen.

@@ -102,8 +102,6 @@ async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
         CfCommand::DisableServiceAccess(access) => {
             access_commands::disable(client, screen, access).await
         }
-        CfCommand::Orgs => place_commands::organizations(client, screen).await,
-        CfCommand::Spaces => place_commands::spaces(client, screen).await,
         CfCommand::CreateOrg(order) => {
             place_commands::create_organization(client, screen, order).await
         }
@@ -120,7 +118,6 @@ async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
         CfCommand::UpgradeService(upgrade) => {
             instance_commands::upgrade(client, screen, upgrade).await
         }
-        CfCommand::RenameService(change) => instance_commands::rename(client, screen, change).await,
         CfCommand::ShareService(share) => share_commands::share(client, screen, share).await,
         CfCommand::UnshareService(share) => share_commands::unshare(client, screen, share).await,
         CfCommand::PurgeServiceInstance(instance) => {
@@ -132,9 +129,6 @@ async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
             instance_commands::delete(client, screen, deletion).await
         }
         CfCommand::CreateServiceKey(order) => key_commands::create(client, screen, order).await,
-        CfCommand::ServiceKeys(instance) => {
-            key_commands::list(client, screen, &instance.name).await
-        }
         CfCommand::ServiceKey(key) => key_commands::show(client, screen, key).await,
         CfCommand::DeleteServiceKey(deletion) => {
             key_commands::delete(client, screen, deletion).await

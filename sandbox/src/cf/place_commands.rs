@@ -1,31 +1,16 @@
-//! `orgs`, `spaces`, `create-org`, `create-space`, `create-app`: the places that services are ordered in.
+//! `create-org`, `create-space`, `create-app`: the places that services are ordered in.
 
 use serde_json::{Value, json};
 
 use super::arguments::{CreateOrg, CreateSpace, NamedApp};
-use super::client::{Client, Listing};
+use super::client::Client;
 use super::error::CfError;
 use super::lookup;
 use super::screen::Screen;
-use super::table::table;
 use super::wire::{App, Organization, Space};
 
 /// The origin of the foundation's users.
 const ORIGIN: &str = "uaa";
-
-pub(super) async fn organizations(client: &mut Client, screen: &mut Screen) -> Result<(), CfError> {
-    let query = [("order_by", "name")];
-    let found: Listing<Organization> = client.list("/v3/organizations", &query).await?;
-    let rows: Vec<_> = found.resources.into_iter().map(|row| [row.name]).collect();
-    screen.print(table(["name"], &rows).as_bytes())
-}
-
-pub(super) async fn spaces(client: &mut Client, screen: &mut Screen) -> Result<(), CfError> {
-    let query = [("order_by", "name")];
-    let found: Listing<Space> = client.list("/v3/spaces", &query).await?;
-    let rows: Vec<_> = found.resources.into_iter().map(|row| [row.name]).collect();
-    screen.print(table(["name"], &rows).as_bytes())
-}
 
 pub(super) async fn create_organization(
     client: &mut Client,

@@ -217,9 +217,6 @@ pub(super) struct InstanceRelationships {
 #[derive(Debug, Deserialize)]
 pub(super) struct Binding {
     pub(super) guid: BindingGuid,
-    pub(super) name: Option<String>,
-    #[serde(default)]
-    pub(super) last_operation: LastOperation,
 }
 
 /// What a binding is good for: shown to its owner, and to nobody else.
