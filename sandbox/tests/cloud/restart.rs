@@ -33,11 +33,10 @@ async fn everything_is_there_again_after_a_restart() {
         (&after.space, &after.organization),
         (&before.space, &before.organization)
     );
-    let found = after
-        .developer
-        .get("/v3/service_instances?label_selector=tier=gold&names=db")
-        .await;
-    assert_eq!(found.body["resources"][0]["guid"], json!(guid));
+    let found = after.developer.get("/v3/service_instances?names=db").await;
+    let found = &found.body["resources"][0];
+    assert_eq!(found["guid"], json!(guid));
+    assert_eq!(found["metadata"]["labels"], json!({"tier": "gold"}));
     let deleted = after.developer.delete(&path).await;
     after.developer.completed(&deleted).await;
     assert_eq!(

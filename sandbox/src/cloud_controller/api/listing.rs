@@ -9,8 +9,8 @@ use super::query::{OrderBy, Query};
 use crate::cloud_controller::{
     CloudController,
     model::{
-        App, Binding, Broker, Instance, Metadata, Offering, Organization, Plan, Role, Route, Space,
-        User, UserProvidedInstance,
+        App, Binding, Broker, Instance, Offering, Organization, Plan, Role, Route, Space, User,
+        UserProvidedInstance,
     },
 };
 
@@ -21,7 +21,6 @@ pub(super) trait Listed {
     fn name(&self) -> &str;
     fn created_at(&self) -> Timestamp;
     fn updated_at(&self) -> Timestamp;
-    fn metadata(&self) -> Option<&Metadata>;
 }
 
 impl Query {
@@ -123,14 +122,15 @@ impl Included {
 }
 
 macro_rules! listed {
-    ($($row:ident),*) => {$(
+    ($($row:ident { $updated:ident, $name:expr })*) => {$(
         impl Listed for &$row {
             fn guid(&self) -> &str {
                 self.guid.as_str()
             }
 
             fn name(&self) -> &str {
-                &self.name
+                let name: fn(&$row) -> &str = $name;
+                name(self)
             }
 
             fn created_at(&self) -> Timestamp {
@@ -138,112 +138,24 @@ macro_rules! listed {
             }
 
             fn updated_at(&self) -> Timestamp {
-                self.updated_at
-            }
-
-            fn metadata(&self) -> Option<&Metadata> {
-                Some(&self.metadata)
+                self.$updated
             }
         }
     )*};
 }
 
-listed!(
-    Organization,
-    Space,
-    App,
-    Broker,
-    Offering,
-    Plan,
-    Instance,
-    UserProvidedInstance
-);
-
-/// App bindings need not have a name.
-impl Listed for &Binding {
-    fn guid(&self) -> &str {
-        self.guid.as_str()
-    }
-
-    fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or_default()
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn updated_at(&self) -> Timestamp {
-        self.updated_at
-    }
-
-    fn metadata(&self) -> Option<&Metadata> {
-        Some(&self.metadata)
-    }
-}
-
-impl Listed for &Role {
-    fn guid(&self) -> &str {
-        self.guid.as_str()
-    }
-
-    fn name(&self) -> &'static str {
-        ""
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn updated_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn metadata(&self) -> Option<&Metadata> {
-        None
-    }
-}
-
-impl Listed for &Route {
-    fn guid(&self) -> &str {
-        self.guid.as_str()
-    }
-
-    fn name(&self) -> &'static str {
-        ""
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn updated_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn metadata(&self) -> Option<&Metadata> {
-        None
-    }
-}
-
-impl Listed for &User {
-    fn guid(&self) -> &str {
-        &self.guid
-    }
-
-    fn name(&self) -> &str {
-        self.name.as_str()
-    }
-
-    fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn updated_at(&self) -> Timestamp {
-        self.created_at
-    }
-
-    fn metadata(&self) -> Option<&Metadata> {
-        None
-    }
+listed! {
+    Organization { updated_at, |row| &row.name }
+    Space { updated_at, |row| &row.name }
+    App { updated_at, |row| &row.name }
+    Broker { updated_at, |row| &row.name }
+    Offering { updated_at, |row| &row.name }
+    Plan { updated_at, |row| &row.name }
+    Instance { updated_at, |row| &row.name }
+    UserProvidedInstance { updated_at, |row| &row.name }
+    // App bindings need not have a name.
+    Binding { updated_at, |row| row.name.as_deref().unwrap_or_default() }
+    Role { created_at, |_| "" }
+    Route { created_at, |_| "" }
+    User { created_at, |row| row.name.as_str() }
 }

@@ -8,7 +8,6 @@ mod discovery;
 mod feature_flags;
 mod instance_rules;
 mod jobs;
-mod label_selector;
 mod listing;
 mod message;
 mod organization_quotas;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Answer, caller::Caller, listing::Listed, ok, present::stamp, query::Query};
 use crate::cloud_controller::{
     CloudController,
-    model::{Metadata, Organization, ServiceQuota, Tables},
+    model::{Organization, ServiceQuota, Tables},
     refusal::Refusal,
 };
 
@@ -117,10 +117,6 @@ impl Listed for &Quota<'_> {
 
     fn updated_at(&self) -> Timestamp {
         self.since
-    }
-
-    fn metadata(&self) -> Option<&Metadata> {
-        None
     }
 }
 

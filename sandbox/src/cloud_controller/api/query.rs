@@ -6,28 +6,15 @@ use std::{
 };
 
 use actix_web::HttpRequest;
-use jiff::{Timestamp, civil};
 use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
-use super::{
-    label_selector::{self, Requirement},
-    listing::Listed,
-};
+use super::listing::Listed;
 use crate::cloud_controller::refusal::{Fault, Refusal};
 
 const DEFAULT_PER_PAGE: usize = 50;
 const MAXIMUM_PER_PAGE: usize = 5000;
-const PAGING: [&str; 6] = [
-    "page",
-    "per_page",
-    "order_by",
-    "created_ats",
-    "updated_ats",
-    "guids",
-];
-const BAD_TIMESTAMP: &str =
-    "has an invalid timestamp format. Timestamps should be formatted as 'YYYY-MM-DDThh:mm:ssZ'";
+const PAGING: [&str; 4] = ["page", "per_page", "order_by", "guids"];
 
 /// What is asked for.
 #[derive(Debug)]
@@ -36,9 +23,6 @@ pub(super) struct Query {
     pub(super) per_page: usize,
     pub(super) order: Order,
     filters: BTreeMap<String, Filter>,
-    created: Vec<TimeFilter>,
-    updated: Vec<TimeFilter>,
-    labels: Vec<Requirement>,
     path: String,
 }
 
@@ -62,27 +46,14 @@ struct Filter {
     wanted: HashSet<String>,
 }
 
-#[derive(Debug)]
-enum TimeFilter {
-    /// One of these seconds.
-    At(Vec<Timestamp>),
-    After(Timestamp),
-    AtOrAfter(Timestamp),
-    Before(Timestamp),
-    AtOrBefore(Timestamp),
-}
-
 impl Query {
-    /// What a list of named and labelled resources is asked for. Parameters beyond the common ones and `allowed` are
+    /// What a list of named resources is asked for. Parameters beyond the common ones and `allowed` are
     /// refused.
     pub(super) fn of(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
-        Self::read(
-            request,
-            &[&PAGING[..], &["names", "label_selector"], allowed].concat(),
-        )
+        Self::read(request, &[&PAGING[..], &["names"], allowed].concat())
     }
 
-    /// The same for resources without names and labels.
+    /// The same for resources without names.
     pub(super) fn unnamed(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
         Self::read(request, &[&PAGING[..], allowed].concat())
     }
@@ -95,11 +66,7 @@ impl Query {
     fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
         let mut filters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(request.query_string().as_bytes()) {
-            let known = name.split_once('[').map_or(name.as_ref(), |(name, _)| name);
-            let is_moment = ["created_ats", "updated_ats"].contains(&known);
-            let is_known =
-                allowed.contains(&name.as_ref()) || (is_moment && allowed.contains(&known));
-            if !is_known {
+            if !allowed.contains(&name.as_ref()) {
                 let detail = match name.split_once('[') {
                     Some(("fields", resource)) => field_fault(resource, allowed),
                     _ => None,
@@ -115,17 +82,7 @@ impl Query {
             let wanted = written.iter().cloned().collect();
             filters.insert(name.into_owned(), Filter { written, wanted });
         }
-        let (created, updated) = (
-            moments(&filters, "created_ats", "Created ats")?,
-            moments(&filters, "updated_ats", "Updated ats")?,
-        );
         let first = |name: &str| filters.get(name).and_then(|filter| filter.written.first());
-        let labels = match filters.get("label_selector") {
-            None => Vec::new(),
-            // Its commas separate requirements, not items.
-            Some(filter) => label_selector::requirements(&filter.written.join(","))
-                .map_err(|fault| bad_query(&fault.to_string()))?,
-        };
         Ok(Self {
             page: number(first("page"), "Page", 1, usize::MAX)?,
             per_page: number(
@@ -136,9 +93,6 @@ impl Query {
             )?,
             order: order(first("order_by"))?,
             path: request.path().to_owned(),
-            created,
-            updated,
-            labels,
             filters,
         })
     }
@@ -161,19 +115,9 @@ impl Query {
             .is_none_or(|filter| values.any(|value| filter.wanted.contains(value)))
     }
 
-    /// Whether what all lists can be filtered by lets a row through: guid, name, times, labels.
+    /// Whether what all lists can be filtered by lets a row through: guid and name.
     pub(super) fn admits_row(&self, row: &impl Listed) -> bool {
-        let admits = |filters: &[TimeFilter], moment: Timestamp| {
-            filters.iter().all(|filter| filter.admits(moment))
-        };
-        self.admits("guids", row.guid())
-            && self.admits("names", row.name())
-            && admits(&self.created, row.created_at())
-            && admits(&self.updated, row.updated_at())
-            && self.labels.iter().all(|requirement| {
-                row.metadata()
-                    .is_none_or(|metadata| requirement.admits(&metadata.labels))
-            })
+        self.admits("guids", row.guid()) && self.admits("names", row.name())
     }
 
     /// The items of a filter, for those who can find rows by them faster than by looking at all rows.
@@ -248,20 +192,6 @@ impl Query {
     }
 }
 
-impl TimeFilter {
-    /// Times are compared in whole seconds, as they are shown.
-    fn admits(&self, moment: Timestamp) -> bool {
-        let second = moment.as_second();
-        match self {
-            Self::At(moments) => moments.iter().any(|one| one.as_second() == second),
-            Self::After(limit) => second > limit.as_second(),
-            Self::AtOrAfter(limit) => second >= limit.as_second(),
-            Self::Before(limit) => second < limit.as_second(),
-            Self::AtOrBefore(limit) => second <= limit.as_second(),
-        }
-    }
-}
-
 pub(super) fn bad_query(detail: &str) -> Refusal {
     Fault::BadQueryParameter.with(format!("The query parameter is invalid: {detail}"))
 }
@@ -312,52 +242,6 @@ fn items(value: &str) -> Result<Vec<String>, Refusal> {
         .map(decoded)
         .collect::<Result<_, _>>()
         .map_err(|_| bad_query("not valid UTF-8"))
-}
-
-fn moments(
-    filters: &BTreeMap<String, Filter>,
-    name: &str,
-    title: &str,
-) -> Result<Vec<TimeFilter>, Refusal> {
-    let bad = |what: &str| bad_query(&format!("{title} {what}"));
-    let mut found = Vec::new();
-    for (key, filter) in filters {
-        let Some(operator) = key.strip_prefix(name) else {
-            continue;
-        };
-        let moments = filter
-            .written
-            .iter()
-            .map(|text| moment(text).ok_or_else(|| bad(BAD_TIMESTAMP)))
-            .collect::<Result<Vec<_>, _>>()?;
-        if operator.is_empty() {
-            found.push(TimeFilter::At(moments));
-            continue;
-        }
-        let [moment] = moments[..] else {
-            return Err(bad(
-                "only accepts one value when using a relational operator",
-            ));
-        };
-        found.push(match operator {
-            "[gt]" => TimeFilter::After(moment),
-            "[gte]" => TimeFilter::AtOrAfter(moment),
-            "[lt]" => TimeFilter::Before(moment),
-            "[lte]" => TimeFilter::AtOrBefore(moment),
-            other => {
-                let other = other.trim_matches(['[', ']']);
-                return Err(bad(&format!("Invalid relational operator: '{other}'")));
-            }
-        });
-    }
-    Ok(found)
-}
-
-/// `2020-06-30T12:34:56Z`, and no other form of it.
-fn moment(text: &str) -> Option<Timestamp> {
-    let local = civil::DateTime::strptime("%Y-%m-%dT%H:%M:%SZ", text).ok()?;
-    let zoned = local.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(zoned.timestamp())
 }
 
 fn order(given: Option<&String>) -> Result<Order, Refusal> {

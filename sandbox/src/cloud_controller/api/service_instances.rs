@@ -21,8 +21,8 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{
-        Instance, InstanceGuid, InstanceKey, Metadata, PlanGuid, SpaceGuid, Tables,
-        UserProvidedInstance, UserProvidedKey,
+        Instance, InstanceGuid, InstanceKey, PlanGuid, SpaceGuid, Tables, UserProvidedInstance,
+        UserProvidedKey,
     },
     refusal::Refusal,
 };
@@ -259,13 +259,6 @@ impl Listed for ServiceInstance<'_> {
             Self::Managed(instance) => instance.updated_at,
             Self::UserProvided(instance) => instance.updated_at,
         }
-    }
-
-    fn metadata(&self) -> Option<&Metadata> {
-        Some(match self {
-            Self::Managed(instance) => &instance.metadata,
-            Self::UserProvided(instance) => &instance.metadata,
-        })
     }
 }
 

@@ -43,7 +43,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
     let allowed = [
-        "label_selector",
         "service_instance_guids",
         "service_instance_names",
         "route_guids",

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// What users and operators note on a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Metadata {
-    /// What `label_selector` looks at. A key may have a prefix: `example.com/tier`.
+    /// A key may have a prefix: `example.com/tier`.
     pub(crate) labels: BTreeMap<String, String>,
     /// What no selector looks at. Those whose key has a prefix reach the brokers.
     pub(crate) annotations: BTreeMap<String, String>,
