@@ -149,8 +149,12 @@ impl ServiceError {
         let outlives_rotation = matches!(service, Director | CredHub);
         match &self.kind {
             FailureKind::NoAnswer { source } => {
-                let is_handshake = matches!(source, TransportError::Handshake { .. });
-                source.is_transient() || (outlives_rotation && is_handshake)
+                let is_worth_a_repeat = match source {
+                    TransportError::Handshake { .. } => outlives_rotation,
+                    TransportError::OutOfTime { .. } => service == BrokerManagementApi,
+                    _ => false,
+                };
+                source.is_transient() || is_worth_a_repeat
             }
             FailureKind::Refused {
                 status,

@@ -2,15 +2,18 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use odb_clients::http::{
-    Answer, Call, HttpClient, Limits, Method, Repeat, Request, UnreadableAnswer, Url, address,
-    basic_authorization, cut,
-    header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
+use odb_clients::{
+    FailureKind, ServiceError,
+    http::{
+        Answer, Call, HttpClient, Limits, Method, Repeat, Request, Service, UnreadableAnswer, Url,
+        address, basic_authorization, cut,
+        header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
+    },
 };
 use odb_config::errands;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{BrokerApiError, BrokerApiSetUpError, error::RefusalCode};
+use super::BrokerApiSetUpError;
 use crate::{Talk, trust};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
@@ -80,7 +83,7 @@ impl BrokerApi {
         &self,
         segments: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, BrokerApiError> {
+    ) -> Result<T, ServiceError> {
         let request = self.request(Method::GET, segments, query);
         self.understood(&request, &self.send(&request).await?)
     }
@@ -90,7 +93,7 @@ impl BrokerApi {
         &self,
         segments: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, BrokerApiError> {
+    ) -> Result<T, ServiceError> {
         let request = self.request(Method::GET, segments, query);
         let call = Call::within(self.0.short_patience);
         self.understood(&request, &self.send_within(&call, &request).await?)
@@ -101,7 +104,7 @@ impl BrokerApi {
         &self,
         segments: &[&str],
         body: &B,
-    ) -> Result<T, BrokerApiError> {
+    ) -> Result<T, ServiceError> {
         let request = json(self.request(Method::POST, segments, &[]), body);
         self.understood(&request, &self.send(&request).await?)
     }
@@ -111,7 +114,7 @@ impl BrokerApi {
         &self,
         segments: &[&str],
         body: &B,
-    ) -> Result<T, BrokerApiError> {
+    ) -> Result<T, ServiceError> {
         let request = json(self.request(Method::PATCH, segments, &[]), body);
         self.understood(&request, &self.send(&request).await?)
     }
@@ -121,7 +124,7 @@ impl BrokerApi {
         &self,
         segments: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, BrokerApiError> {
+    ) -> Result<T, ServiceError> {
         let request = self.request(Method::DELETE, segments, query);
         self.understood(&request, &self.send(&request).await?)
     }
@@ -140,18 +143,16 @@ impl BrokerApi {
     }
 
     /// Sends a request; an answer of any status is one.
-    pub async fn send(&self, request: &Request) -> Result<Answer, BrokerApiError> {
+    pub async fn send(&self, request: &Request) -> Result<Answer, ServiceError> {
         let call = Call::within(self.0.patience);
         self.send_within(&call, request).await
     }
 
-    async fn send_within(&self, call: &Call, request: &Request) -> Result<Answer, BrokerApiError> {
+    async fn send_within(&self, call: &Call, request: &Request) -> Result<Answer, ServiceError> {
         let answer = self.0.http.send(call, request).await;
-        answer.map_err(|source| BrokerApiError::NoAnswer {
-            server: self.0.server.as_str().trim_end_matches('/').to_owned(),
-            method: request.method().clone(),
-            path: request.path().to_owned(),
-            source,
+        answer.map_err(|source| {
+            let server = self.0.server.as_str().trim_end_matches('/');
+            failure(request, FailureKind::NoAnswer { source }).at(server)
         })
     }
 
@@ -160,7 +161,7 @@ impl BrokerApi {
         &self,
         request: &Request,
         answer: &Answer,
-    ) -> Result<T, BrokerApiError> {
+    ) -> Result<T, ServiceError> {
         if !answer.status().is_success() {
             return Err(refused(request, answer));
         }
@@ -169,11 +170,7 @@ impl BrokerApi {
         } else {
             answer.json()
         };
-        read.map_err(|source| BrokerApiError::NotUnderstood {
-            method: request.method().clone(),
-            path: request.path().to_owned(),
-            source,
-        })
+        read.map_err(|source| failure(request, FailureKind::NotUnderstood { source }))
     }
 }
 
@@ -186,18 +183,23 @@ impl fmt::Debug for BrokerApi {
 }
 
 /// A refusal, with what the broker says of it.
-pub(super) fn refused(request: &Request, answer: &Answer) -> BrokerApiError {
+pub(super) fn refused(request: &Request, answer: &Answer) -> ServiceError {
     let said: Refusal = answer.json().unwrap_or_default();
-    BrokerApiError::Refused {
-        method: request.method().clone(),
-        path: request.path().to_owned(),
+    let kind = FailureKind::Refused {
         status: answer.status(),
+        code: None,
+        name: said.code.unwrap_or_default(),
         description: match said.description {
             Some(description) => cut(&description),
             None => answer.error_text(),
         },
-        code: said.code.map(RefusalCode::from),
-    }
+    };
+    failure(request, kind)
+}
+
+fn failure(request: &Request, kind: FailureKind) -> ServiceError {
+    let method = request.method().clone();
+    ServiceError::new(Service::BrokerManagementApi, method, request.path(), kind)
 }
 
 pub(super) fn json<B: Serialize>(request: Request, body: &B) -> Request {

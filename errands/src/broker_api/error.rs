@@ -1,10 +1,10 @@
 //! What can go wrong between an errand and the broker.
 
-use odb_clients::http::{
-    ClientError, Method, StatusCode, TransportError, UnreadableAnswer, UnsendableCredentials,
-};
-
 use odb_api_types::code::Code;
+use odb_clients::{
+    FailureKind, ServiceError,
+    http::{ClientError, StatusCode, UnsendableCredentials},
+};
 
 use crate::trust::UnusableTrust;
 
@@ -22,99 +22,41 @@ pub enum BrokerApiSetUpError {
     Trust(#[from] UnusableTrust),
 }
 
-/// A request to the broker had no good end.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum BrokerApiError {
-    /// No (complete) answer came.
-    #[error("the broker at `{server}` did not answer `{method} {path}`")]
-    NoAnswer {
-        /// Where the broker is said to be.
-        server: String,
-        /// The request's method.
-        method: Method,
-        /// Its path, without the query.
-        path: String,
-        /// What happened instead.
-        #[source]
-        source: TransportError,
-    },
-    /// The broker said no.
-    #[error(
-        "HTTP response status: {status} from `{method} {path}`{}",
-        told(description)
-    )]
-    Refused {
-        /// The request's method.
-        method: Method,
-        /// Its path, without the query.
-        path: String,
-        /// The answer's status.
-        status: StatusCode,
-        /// Its `description`, or the start of its body; 2 KiB at most, and often empty.
-        description: String,
-        /// The broker's own code, such as `ODB-1001`. A Go broker has none, nor has what stands before the broker.
-        code: Option<RefusalCode>,
-    },
-    /// The answer is not what it should be.
-    #[error("the broker's answer to `{method} {path}` was not understood")]
-    NotUnderstood {
-        /// The request's method.
-        method: Method,
-        /// Its path, without the query.
-        path: String,
-        /// What is wrong with it.
-        #[source]
-        source: UnreadableAnswer,
-    },
-}
-
-/// The code that a broker has put into its refusal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RefusalCode {
-    /// One that we know.
-    Known(Code),
-    /// One of a newer broker.
-    Newer(String),
-}
-
-impl From<String> for RefusalCode {
-    fn from(text: String) -> Self {
-        let known = Code::ALL.iter().find(|code| code.to_string() == text);
-        known.map_or(Self::Newer(text), |code| Self::Known(*code))
-    }
-}
-
-impl BrokerApiError {
-    /// The status, where the broker has answered with one that is no success.
-    pub fn status(&self) -> Option<StatusCode> {
-        match self {
-            Self::Refused { status, .. } => Some(*status),
-            Self::NoAnswer { .. } | Self::NotUnderstood { .. } => None,
-        }
-    }
-
+/// What an error of the broker's own API says. Of a refusal, `FailureKind::Refused::name` is the code of the broker, such as
+/// `ODB-1001`; it is empty where a Go broker, or a router in front of the broker, refuses.
+pub trait BrokerApiRefusal {
     /// Whether the broker has refused with this code.
-    pub fn has_code(&self, wanted: Code) -> bool {
-        matches!(self, Self::Refused { code: Some(RefusalCode::Known(code)), .. } if *code == wanted)
+    fn has_code(&self, wanted: Code) -> bool;
+
+    /// Whether the broker has no such route: it answers 404 or 405 without a code, as a Go broker does, or names the route.
+    fn is_unknown_route(&self) -> bool;
+
+    /// Whether the broker itself reports that the resource does not exist. A router without a broker also answers 404, but
+    /// without a code.
+    fn is_gone(&self) -> bool;
+
+    /// Whether the same request may succeed later, also because of a router that answers 404 while the broker restarts.
+    fn is_transient_or_restart(&self) -> bool;
+}
+
+impl BrokerApiRefusal for ServiceError {
+    fn has_code(&self, wanted: Code) -> bool {
+        matches!(&self.kind, FailureKind::Refused { name, .. } if *name == wanted.to_string())
     }
 
-    /// Whether the broker, such as a Go broker, has no such route: it has answered 404 or 405 without a code of ours, or said
-    /// so.
-    pub fn is_unknown_route(&self) -> bool {
-        let is_nobodys = matches!(
-            self,
-            Self::Refused {
+    fn is_unknown_route(&self) -> bool {
+        let is_without_code = matches!(
+            &self.kind,
+            FailureKind::Refused {
                 status: StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
-                code: None,
+                name,
                 ..
-            }
+            } if name.is_empty()
         );
-        is_nobodys || self.has_code(Code::Route)
+        is_without_code || self.has_code(Code::Route)
     }
 
-    /// Whether the broker itself says that what was asked for is not there (any more). A router that knows of no broker answers
-    /// 404, too, without a code.
-    pub fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         match self.status() {
             Some(StatusCode::GONE) => true,
             Some(StatusCode::NOT_FOUND) => self.has_code(Code::NotFound),
@@ -122,68 +64,35 @@ impl BrokerApiError {
         }
     }
 
-    /// Whether a question that the broker has answered before may well be answered again: passing trouble, or the 404 of a router
-    /// while the broker is being restarted.
-    pub fn may_pass(&self) -> bool {
-        let is_of_a_router = matches!(
-            self,
-            Self::Refused {
-                status: StatusCode::NOT_FOUND,
-                code: None,
-                ..
-            }
+    fn is_transient_or_restart(&self) -> bool {
+        let is_of_router = matches!(
+            &self.kind,
+            FailureKind::Refused { status: StatusCode::NOT_FOUND, name, .. } if name.is_empty()
         );
-        is_of_a_router || self.is_transient()
-    }
-
-    /// Whether the same request may well be answered later. Repeats within the request have been made.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::NoAnswer { source, .. } => {
-                source.is_transient() || matches!(source, TransportError::OutOfTime { .. })
-            }
-            Self::Refused { status, .. } => {
-                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
-            }
-            Self::NotUnderstood { .. } => false,
-        }
-    }
-
-    /// Whether the request may have reached the broker, and so have taken effect.
-    pub fn may_have_been_sent(&self) -> bool {
-        match self {
-            Self::NoAnswer { source, .. } => source.may_have_been_sent(),
-            Self::Refused { .. } | Self::NotUnderstood { .. } => true,
-        }
-    }
-}
-
-fn told(description: &str) -> String {
-    if description.is_empty() {
-        String::new()
-    } else {
-        format!(": `{description}`")
+        is_of_router || self.is_transient()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use odb_clients::http::{Method, Service};
+
     use super::*;
 
-    fn refused(status: StatusCode, code: Option<&str>) -> BrokerApiError {
-        BrokerApiError::Refused {
-            method: Method::GET,
-            path: "/x".to_owned(),
+    fn refused(status: StatusCode, code: Option<&str>) -> ServiceError {
+        let kind = FailureKind::Refused {
             status,
+            code: None,
+            name: code.unwrap_or_default().to_owned(),
             description: String::new(),
-            code: code.map(|code| RefusalCode::from(code.to_owned())),
-        }
+        };
+        ServiceError::new(Service::BrokerManagementApi, Method::GET, "/x", kind)
     }
 
     #[test]
     fn only_the_broker_itself_says_that_something_is_gone() {
         let not_found = Code::NotFound.to_string();
-        for (status, code, is_gone, may_pass) in [
+        for (status, code, is_gone, is_transient) in [
             (StatusCode::NOT_FOUND, Some(&*not_found), true, false),
             (StatusCode::GONE, None, true, false),
             (StatusCode::GONE, Some(&*not_found), true, false),
@@ -194,7 +103,7 @@ mod tests {
         ] {
             let error = refused(status, code);
             assert_eq!(error.is_gone(), is_gone, "{error:?}");
-            assert_eq!(error.may_pass(), may_pass, "{error:?}");
+            assert_eq!(error.is_transient_or_restart(), is_transient, "{error:?}");
         }
     }
 

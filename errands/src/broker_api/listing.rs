@@ -4,10 +4,13 @@ use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::Inventory,
 };
-use odb_clients::http::{Method, StatusCode, UnreadableAnswer};
+use odb_clients::{
+    FailureKind, ServiceError,
+    http::{Method, StatusCode, UnreadableAnswer},
+};
 use serde::{Deserialize, Serialize};
 
-use super::{BrokerApi, BrokerApiError};
+use super::{BrokerApi, BrokerApiRefusal};
 
 /// A service instance, as `GET /mgmt/service_instances` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -40,14 +43,14 @@ pub enum ListError {
         status: StatusCode,
         /// What else is known of it.
         #[source]
-        source: BrokerApiError,
+        source: ServiceError,
     },
     /// What came is no list.
     #[error("failed to decode the list of service instances")]
     NotUnderstood(#[source] UnreadableAnswer),
     /// Nothing came.
     #[error(transparent)]
-    NoAnswer(BrokerApiError),
+    NoAnswer(ServiceError),
 }
 
 impl ListError {
@@ -57,15 +60,15 @@ impl ListError {
     }
 }
 
-impl From<BrokerApiError> for ListError {
-    fn from(error: BrokerApiError) -> Self {
-        match error {
-            BrokerApiError::Refused { status, .. } => Self::Refused {
+impl From<ServiceError> for ListError {
+    fn from(error: ServiceError) -> Self {
+        match error.kind {
+            FailureKind::Refused { status, .. } => Self::Refused {
                 status,
                 source: error,
             },
-            BrokerApiError::NotUnderstood { source, .. } => Self::NotUnderstood(source),
-            BrokerApiError::NoAnswer { .. } => Self::NoAnswer(error),
+            FailureKind::NotUnderstood { source } => Self::NotUnderstood(source),
+            _ => Self::NoAnswer(error),
         }
     }
 }
@@ -95,12 +98,12 @@ impl BrokerApi {
     }
 
     /// All deployments without an instance; `None` where the broker says `null`.
-    pub async fn orphans(&self) -> Result<Option<Vec<ListedOrphan>>, BrokerApiError> {
+    pub async fn orphans(&self) -> Result<Option<Vec<ListedOrphan>>, ServiceError> {
         self.get(&["mgmt", "orphan_deployments"], &[]).await
     }
 
     /// What `GET /mgmt/metrics` answers, as it is.
-    pub async fn metrics(&self) -> Result<Metrics, BrokerApiError> {
+    pub async fn metrics(&self) -> Result<Metrics, ServiceError> {
         let request = self.request(Method::GET, &["mgmt", "metrics"], &[]);
         let answer = self.send(&request).await?;
         // Held against its shape, and handed on as it is.

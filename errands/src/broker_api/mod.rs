@@ -15,7 +15,7 @@ mod operation;
 mod orphans;
 
 pub use client::BrokerApi;
-pub use error::{BrokerApiError, BrokerApiSetUpError, RefusalCode};
+pub use error::{BrokerApiRefusal, BrokerApiSetUpError};
 pub use listing::{ListError, ListedInstance, ListedOrphan, Metrics};
 pub use operation::{
     FleetOperation, LastOperation, LastOperationError, OperationData, OperationState, TriggerError,

@@ -3,11 +3,14 @@
 use std::fmt;
 
 use odb_api_types::ids::{InstanceId, PlanId};
-use odb_clients::http::{Answer, Method, StatusCode, UnreadableAnswer, cut};
+use odb_clients::{
+    FailureKind, ServiceError,
+    http::{Answer, Method, StatusCode, UnreadableAnswer, cut},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{BrokerApi, BrokerApiError, client};
+use super::{BrokerApi, client};
 
 /// What is done to every instance of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +103,7 @@ pub enum TriggerFault {
     NotUnderstood(#[source] UnreadableAnswer),
     /// No answer came.
     #[error(transparent)]
-    NoAnswer(BrokerApiError),
+    NoAnswer(ServiceError),
 }
 
 /// How an operation goes could not be learned.
@@ -114,7 +117,7 @@ pub enum LastOperationError {
     },
     /// The broker said no, or nothing.
     #[error("error getting last operation")]
-    Asking(#[from] BrokerApiError),
+    Asking(#[from] ServiceError),
 }
 
 impl BrokerApi {
@@ -239,7 +242,7 @@ impl TriggerError {
     /// Whether the broker may have begun it all the same.
     pub fn may_have_begun(&self) -> bool {
         match &self.fault {
-            TriggerFault::NoAnswer(error) => error.may_have_been_sent(),
+            TriggerFault::NoAnswer(error) => error.may_have_taken_effect(),
             TriggerFault::NotUnderstood(_) => true,
             TriggerFault::Described { .. }
             | TriggerFault::Undescribed { .. }
@@ -253,8 +256,9 @@ impl LastOperationError {
     pub fn is_transient(&self) -> bool {
         match self {
             // A page of whatever stands before the broker.
-            Self::Asking(BrokerApiError::NotUnderstood { .. }) => true,
-            Self::Asking(error) => error.is_transient(),
+            Self::Asking(error) => {
+                matches!(error.kind, FailureKind::NotUnderstood { .. }) || error.is_transient()
+            }
             Self::UnknownState { .. } => false,
         }
     }

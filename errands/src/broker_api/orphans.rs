@@ -4,10 +4,13 @@ use odb_api_types::{
     ids::InstanceId,
     management::{OperationStatus, OrphanDeployment},
 };
-use odb_clients::http::{Method, StatusCode};
+use odb_clients::{
+    ServiceError,
+    http::{Method, StatusCode},
+};
 use serde::Deserialize;
 
-use super::{BrokerApi, BrokerApiError, OperationData};
+use super::{BrokerApi, OperationData};
 
 /// What is said with the deletion of an orphan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +42,7 @@ struct Cancelling {
 
 impl BrokerApi {
     /// All deployments without an instance, with what the broker knows of them.
-    pub async fn explained_orphans(&self) -> Result<Vec<OrphanDeployment>, BrokerApiError> {
+    pub async fn explained_orphans(&self) -> Result<Vec<OrphanDeployment>, ServiceError> {
         self.get(&["mgmt", "v1", "orphan_deployments"], &[]).await
     }
 
@@ -48,7 +51,7 @@ impl BrokerApi {
         &self,
         deployment: &str,
         deletion: &OrphanDeletion,
-    ) -> Result<OrphanDeleted, BrokerApiError> {
+    ) -> Result<OrphanDeleted, ServiceError> {
         let said = [
             ("include_unmarked", deletion.include_unmarked),
             ("offering_is_gone", deletion.offering_is_gone),
@@ -70,10 +73,7 @@ impl BrokerApi {
     }
 
     /// The latest operation on an instance.
-    pub async fn operation(
-        &self,
-        instance: &InstanceId,
-    ) -> Result<OperationStatus, BrokerApiError> {
+    pub async fn operation(&self, instance: &InstanceId) -> Result<OperationStatus, ServiceError> {
         self.get(&operation_of(instance), &[]).await
     }
 
@@ -82,7 +82,7 @@ impl BrokerApi {
     pub async fn cancel_operation(
         &self,
         instance: &InstanceId,
-    ) -> Result<Option<String>, BrokerApiError> {
+    ) -> Result<Option<String>, ServiceError> {
         let answer: Cancelling = self.delete(&operation_of(instance), &[]).await?;
         Ok(answer.description)
     }

@@ -12,7 +12,7 @@ use odb_config::errands::BrokerOnly;
 
 use crate::{
     ExitStatus, Surroundings,
-    broker_api::{BrokerApi, BrokerApiError},
+    broker_api::{BrokerApi, BrokerApiRefusal},
     command_line::load,
     operation::{FILE_TEXTS, instance_id, is_same},
     talk::harmless,
@@ -108,8 +108,12 @@ impl CancelOperation {
             Err(error) if error.is_gone() => Ok(Some(None)),
             Err(error) => Err(error),
         };
-        follow(steady(PAUSE), look, BrokerApiError::may_pass)
-            .await
-            .context("the operation is being cancelled; it is not known whether it has ended")
+        follow(
+            steady(PAUSE),
+            look,
+            BrokerApiRefusal::is_transient_or_restart,
+        )
+        .await
+        .context("the operation is being cancelled; it is not known whether it has ended")
     }
 }

@@ -7,10 +7,11 @@ use odb_api_types::{
     ids::{InstanceId, PlanId},
     management::{Inventory, InventoryEntry},
 };
+use odb_clients::ServiceError;
 use odb_redaction::Chain;
 
 use super::members::Member;
-use crate::broker_api::{BrokerApi, BrokerApiError};
+use crate::broker_api::{BrokerApi, BrokerApiRefusal};
 
 /// What an instance is at the moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,13 +63,17 @@ impl<'a> LookUp<'a> {
         }
         let mut found = self.entry(id).await;
         if self.knowledge.get().is_none()
-            && found.as_ref().is_err_and(BrokerApiError::is_unknown_route)
+            && found
+                .as_ref()
+                .is_err_and(BrokerApiRefusal::is_unknown_route)
         {
             // A router says the same of a broker that is away. When the list has been answered it was the broker.
             let listed = self.listed(id).await?;
             found = self.entry(id).await;
             if self.knowledge.get().is_none()
-                && found.as_ref().is_err_and(BrokerApiError::is_unknown_route)
+                && found
+                    .as_ref()
+                    .is_err_and(BrokerApiRefusal::is_unknown_route)
             {
                 self.knowledge.set(Some(Knowledge::List));
                 return Ok(listed);
@@ -90,7 +95,7 @@ impl<'a> LookUp<'a> {
     pub(super) async fn entry(
         &self,
         id: &InstanceId,
-    ) -> Result<Option<InventoryEntry>, BrokerApiError> {
+    ) -> Result<Option<InventoryEntry>, ServiceError> {
         let path = ["mgmt", "v1", "service_instances", id.as_str()];
         match self.broker.look_up(&path, &[]).await {
             Ok(entry) => Ok(Some(entry)),

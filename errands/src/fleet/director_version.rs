@@ -9,7 +9,7 @@ use odb_clients::http::{Call, HttpClient, Limits, Request, Trust, address};
 use odb_config::errands::DirectorAddress;
 use serde::Deserialize;
 
-use crate::broker_api::BrokerApi;
+use crate::broker_api::{BrokerApi, BrokerApiRefusal};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const TALKING: &str = "an error occurred while talking to the BOSH director";

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::members::Member;
 use crate::{
-    broker_api::BrokerApi,
+    broker_api::{BrokerApi, BrokerApiRefusal},
     report::{Outcome, Row},
 };
 

@@ -6,7 +6,7 @@ use odb_api_types::{
 };
 use odb_redaction::Chain;
 
-use crate::broker_api::BrokerApi;
+use crate::broker_api::{BrokerApi, BrokerApiRefusal};
 use odb_rollout::Health;
 
 /// Asks for the health of an instance. Who cannot be asked is not known to be healthy.

@@ -9,12 +9,12 @@ use odb_api_types::{
         BeginRun, EndRun, InventoryEntry, LatestRun, OperationState, Run, RunKind, RunOutcome,
     },
 };
-use odb_clients::http::StatusCode;
+use odb_clients::{ServiceError, http::StatusCode};
 use odb_redaction::Chain;
 
 use crate::{
     Talk,
-    broker_api::{BrokerApi, BrokerApiError, FleetOperation, OperationData},
+    broker_api::{BrokerApi, BrokerApiRefusal, FleetOperation, OperationData},
 };
 use odb_rollout::Standing;
 
@@ -63,7 +63,7 @@ pub(super) enum ResumptionError {
     NotKept,
     /// The broker does not tell.
     #[error("the last run could not be looked up")]
-    LookUp(#[source] BrokerApiError),
+    LookUp(#[source] ServiceError),
 }
 
 impl RunUnderWay {

@@ -17,8 +17,8 @@ use super::{
 use crate::{
     Talk,
     broker_api::{
-        BrokerApi, FleetOperation, LastOperationError, OperationData, OperationState, TriggerError,
-        TriggerFault, Triggered,
+        BrokerApi, BrokerApiRefusal, FleetOperation, LastOperationError, OperationData,
+        OperationState, TriggerError, TriggerFault, Triggered,
     },
 };
 use odb_rollout::{Health, Place, PollAnswer, Standing, TriggerAnswer};
@@ -212,7 +212,7 @@ impl<'a> ThroughBroker<'a> {
         let can_be_looked_up = self.look_up.knowledge() == Some(Knowledge::Inventory);
         let may_help = match &error.fault {
             TriggerFault::NoAnswer(fault) => {
-                fault.is_transient() && (can_be_looked_up || !fault.may_have_been_sent())
+                fault.is_transient() && (can_be_looked_up || !fault.may_have_taken_effect())
             }
             TriggerFault::Unexpected { status, .. } => match *status {
                 StatusCode::TOO_MANY_REQUESTS => true,

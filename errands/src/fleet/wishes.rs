@@ -3,7 +3,7 @@
 use anyhow::bail;
 
 use super::{director_version, run::FleetRun};
-use crate::broker_api::FleetOperation;
+use crate::broker_api::{BrokerApiRefusal, FleetOperation};
 
 impl FleetRun<'_> {
     /// Refuses what the broker has no means for, and what makes no sense, before anything is touched.

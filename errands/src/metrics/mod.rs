@@ -4,14 +4,14 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, ensure};
 use clap::{ArgAction, Args};
-use odb_clients::http::TransportError;
+use odb_clients::{FailureKind, ServiceError, http::TransportError};
 use odb_config::{Address, Verification, errands, errands::BrokerOnly};
 use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use crate::{
     ExitStatus, Surroundings,
-    broker_api::{BrokerApi, BrokerApiError},
+    broker_api::BrokerApi,
     command_line::{ConfigTexts, go_boolean, load},
 };
 
@@ -91,7 +91,7 @@ impl CollectServiceMetrics {
                 surroundings.print(metrics.as_str())?;
                 Ok(ExitStatus::Success)
             }
-            Err(error) if may_pass(&error) => {
+            Err(error) if is_transient(&error) => {
                 surroundings.talk.say(format_args!(
                     "error collecting metrics: {}; try again later",
                     Chain(&error)
@@ -123,13 +123,13 @@ impl CollectServiceMetrics {
 }
 
 /// A certificate that is not trusted will not be so later.
-fn may_pass(error: &BrokerApiError) -> bool {
-    match error {
-        BrokerApiError::NoAnswer { source, .. } => !matches!(
+fn is_transient(error: &ServiceError) -> bool {
+    match &error.kind {
+        FailureKind::NoAnswer { source } => !matches!(
             source,
             TransportError::Handshake { .. } | TransportError::TooLong { .. }
         ),
-        BrokerApiError::Refused { status, .. } => status.is_server_error(),
-        BrokerApiError::NotUnderstood { .. } => false,
+        FailureKind::Refused { status, .. } => status.is_server_error(),
+        _ => false,
     }
 }

@@ -18,7 +18,7 @@ use odb_config::errands::BrokerOnly;
 
 use crate::{
     ExitStatus, Progress, Surroundings,
-    broker_api::{BrokerApi, BrokerApiError},
+    broker_api::{BrokerApi, BrokerApiRefusal},
     command_line::{ConfigTexts, load},
     waiting::{follow, steady},
 };
@@ -159,9 +159,13 @@ impl ShowOperation {
             Err(error) if error.is_gone() && deletes(&first) => Ok(Some(Seen::Gone)),
             Err(error) => Err(error),
         };
-        follow(steady(PAUSE), look, BrokerApiError::may_pass)
-            .await
-            .context("the operation goes on; it is not known what comes of it")
+        follow(
+            steady(PAUSE),
+            look,
+            BrokerApiRefusal::is_transient_or_restart,
+        )
+        .await
+        .context("the operation goes on; it is not known what comes of it")
     }
 
     fn print(&self, surroundings: &Surroundings, told: &OperationStatus) -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ use odb_api_types::{
     ids::InstanceId,
     management::{OrphanDeployment, OrphanReason, Owner},
 };
+use odb_clients::ServiceError;
 use odb_redaction::Chain;
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ use super::{NO_ORPHAN, Output, confirm, explained, line, only, table};
 use crate::{
     ExitStatus, Progress, Surroundings,
     broker_api::{
-        BrokerApi, BrokerApiError, LastOperationError, OperationData, OperationState,
+        BrokerApi, BrokerApiRefusal, LastOperationError, OperationData, OperationState,
         OrphanDeleted, OrphanDeletion,
     },
     waiting::{follow, growing},
@@ -204,10 +205,10 @@ impl Deletion {
             self.broker.delete_orphan(deployment, &said).await.map(Some)
         };
         // A deletion that was begun although no answer came is found again.
-        let is_transient = |error: &BrokerApiError| {
+        let is_transient = |error: &ServiceError| {
             !error.has_code(Code::NoOrphan)
                 && !error.has_code(Code::OrphanPlanUnknown)
-                && (error.has_code(Code::Busy) || error.may_pass())
+                && (error.has_code(Code::Busy) || error.is_transient_or_restart())
         };
         match follow(once(Duration::ZERO).chain(pauses()), ask, is_transient).await {
             Ok(OrphanDeleted::WasAbsent) => Fate::Deleted,
@@ -236,7 +237,7 @@ impl Deletion {
             Err(LastOperationError::Asking(error)) if error.is_gone() => Ok(Some(Fate::Deleted)),
             Err(error) => Err(error),
         };
-        let is_transient = |error: &LastOperationError| matches!(error, LastOperationError::Asking(error) if error.may_pass());
+        let is_transient = |error: &LastOperationError| matches!(error, LastOperationError::Asking(error) if error.is_transient_or_restart());
         follow(pauses(), look, is_transient)
             .await
             .unwrap_or_else(|error| Fate::Failed(Chain(&error).to_string()))

@@ -16,12 +16,13 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use odb_api_types::{ids::InstanceId, management::OrphanDeployment};
+use odb_clients::ServiceError;
 use odb_config::errands::BrokerOnly;
 use serde::Serialize;
 
 use crate::{
     ExitStatus, Surroundings,
-    broker_api::{BrokerApi, BrokerApiError, ListedOrphan},
+    broker_api::{BrokerApi, BrokerApiRefusal, ListedOrphan},
     command_line::{ConfigTexts, load},
 };
 use confirmation::confirm;
@@ -169,7 +170,7 @@ async fn explained(
     }
 }
 
-fn no_such_route(error: BrokerApiError) -> anyhow::Error {
+fn no_such_route(error: ServiceError) -> anyhow::Error {
     anyhow::Error::new(error)
         .context("the broker has no /mgmt/v1/orphan_deployments: it is older than this errand, or a Go broker")
 }
