@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// `on-demand-broker -configFilePath FILE`, as the Go broker is started, does the same.
     ///
     /// The log goes to standard output, as lines of JSON unless that is a terminal. Before the first request is taken, the
-    /// configuration is checked and all neighbours are asked; what is wrong is logged, all of it at once, and the exit
+    /// configuration is checked and all upstreams are asked; what is wrong is logged, all of it at once, and the exit
     /// status is 1. After SIGTERM or SIGINT it is 0.
     Serve {
         /// The configuration, `broker.yml`.
@@ -53,14 +53,14 @@ pub(crate) enum Command {
     ///
     /// Looked at are the file, the rules that platforms have for a catalog, certificates and keys, the adapter's executable
     /// and what it answers: its schemas, with `enable_plan_schemas`, and a manifest for a trial order of each plan. Nothing is
-    /// deployed. No neighbour is asked: neither Director nor Cloud Controller, UAA or CredHub; `--online` asks them as a start
+    /// deployed. No upstream is asked: neither Director nor Cloud Controller, UAA or CredHub; `--online` asks them as a start
     /// does.
     ///
     /// At a terminal each problem is shown with its line of the file, where secrets are hidden. `NO_COLOR` switches colours off.
     ///
     /// Exit status: 0 no faults (there may be remarks), 1 faults, 2 the command line means nothing, 130 interrupted.
     Check(Check),
-    /// Try every neighbour of a broker, without changing anything, and say what is wrong and what to do.
+    /// Try every upstream of a broker, without changing anything, and say what is wrong and what to do.
     ///
     /// Director, Cloud Controller, their UAAs, each CredHub, the service instances API and the service adapter, as far as they are
     /// configured: names, connections, certificates, answers, versions, clocks, credentials, and the rights that each feature
@@ -100,7 +100,7 @@ pub(crate) struct Check {
     /// The broker will run on another machine: look at no file that the configuration names, and do not run the adapter.
     #[arg(long, conflicts_with = "online")]
     elsewhere: bool,
-    /// Ask the neighbours, too: Director, Cloud Controller and whoever else is configured. Nothing is changed there.
+    /// Ask the upstreams, too: Director, Cloud Controller and whoever else is configured. Nothing is changed there.
     #[arg(long)]
     online: bool,
     /// Whether the adapter is run, for its schemas and a trial order of each plan.
@@ -135,7 +135,7 @@ impl Check {
         match (self.elsewhere, self.online) {
             (true, _) => Reach::File,
             (false, false) => Reach::Machine,
-            (false, true) => Reach::Neighbours,
+            (false, true) => Reach::Upstreams,
         }
     }
 

@@ -134,7 +134,7 @@ async fn check(request: &Check, source: &str) -> Option<Findings> {
     }
 }
 
-/// What is interrupted leaves nothing behind: no neighbour has been changed, and adapters are ended.
+/// What is interrupted leaves nothing behind: no upstream has been changed, and adapters are ended.
 fn examine_and_report(request: &Doctor) -> ExitCode {
     if let Some(filter) = &request.log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
@@ -273,7 +273,7 @@ fn serving_runtime() -> io::Result<Runtime> {
 async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
     let mut signals = Signals::listen()?;
     let lifecycle = Lifecycle::new(runtime.handle().clone());
-    observe_calls(&metrics().neighbours);
+    observe_calls(&metrics().upstreams);
     // Dropped half-way, the start takes the adapters that it has asked along.
     let started = tokio::select! {
         started = start(&config, &lifecycle) => started?,

@@ -7,7 +7,7 @@ macro_rules! codes {
         /// The number under which an error stands in the log, beside the request id.
         ///
         /// Numbers are never reused: 1000 configuration and start, 2000 requests, 3000 the service adapter,
-        /// 4000 neighbours, 5000 operations in progress.
+        /// 4000 upstreams, 5000 operations in progress.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $($(#[$doc])* $name,)+
@@ -59,7 +59,7 @@ codes! {
     CountingRights = 1113,
     /// A certificate of the broker's own chain expires soon, or has expired.
     CertificateExpiry = 1114,
-    /// The certificates of a neighbour are not verified.
+    /// The certificates of an upstream are not verified.
     Unverified = 1115,
     /// The kind of the broker's key leaves clients out.
     CertificateKind = 1116,
@@ -73,9 +73,9 @@ codes! {
     RuntimeCredHubUnreachable = 1120,
     /// The runtime CredHub or its UAA does not accept the configured credentials.
     RuntimeCredHubCredentials = 1121,
-    /// The clocks of this machine and of a neighbour differ.
+    /// The clocks of this machine and of an upstream differ.
     Clocks = 1122,
-    /// A neighbour belongs to another foundation than it should.
+    /// An upstream belongs to another foundation than it should.
     OtherFoundation = 1123,
     /// The broker's client may not deploy at the BOSH Director.
     DirectorRights = 1124,

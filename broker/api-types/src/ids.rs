@@ -21,7 +21,7 @@ pub enum InvalidId {
 /// The longest id that is accepted. The specification sets no limit (`spec/contracts/osb-api.md`, G-15).
 const MAX_ID_LENGTH: usize = 128;
 
-/// Ids consist of RFC 3986 unreserved characters, so that they travel unchanged through every neighbour.
+/// Ids consist of RFC 3986 unreserved characters, so that they travel unchanged through every upstream.
 fn check(id: &str) -> Result<(), InvalidId> {
     let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     if id.is_empty() {

@@ -1,4 +1,4 @@
-//! Addresses of the broker's neighbours.
+//! Addresses of the broker's upstreams.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use odb_clients::{
 
 use super::section::{Found, Section};
 
-/// The address of a neighbour that can be called.
+/// The address of an upstream that can be called.
 ///
 /// It is shown without its query, in which some proxies expect secrets; names and passwords are not let in.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,13 +54,13 @@ pub(super) fn of_the_director(
     checked(section, found, Director::check_address)
 }
 
-/// The address of a neighbour that must be there. `right` says what belongs there.
+/// The address of an upstream that must be there. `right` says what belongs there.
 pub(super) fn required(section: &Section<'_>, key: &'static str, right: &str) -> Option<Address> {
     let found = section.required_text(key, right)?;
     of(section, found)
 }
 
-/// The address of a neighbour that was found.
+/// The address of an upstream that was found.
 pub(super) fn of(section: &Section<'_>, found: Found<String>) -> Option<Address> {
     checked(section, found, check_address)
 }

@@ -38,7 +38,7 @@ pub enum CloudFoundryChecks {
     Skipped,
 }
 
-/// Whether a neighbour's certificate is verified.
+/// Whether an upstream's certificate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verification {
     /// As it should be.

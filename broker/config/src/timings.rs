@@ -43,7 +43,7 @@ pub struct Timings {
     pub census_believed: Duration,
     /// How long whoever looks at the metrics waits for a count of the instances.
     pub census_awaited: Duration,
-    /// How long each neighbour may take at start-up.
+    /// How long each upstream may take at start-up.
     pub start_up: Duration,
     /// How long a call of the adapter may run, within the time of its request.
     pub adapter_call: Duration,

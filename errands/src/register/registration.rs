@@ -18,7 +18,7 @@ const IMPORT: Duration = Duration::from_mins(10);
 const UNPROCESSABLE: u64 = 10008;
 const NAME_TAKEN: u64 = 270_002;
 
-/// Creates the broker, or updates the one that is there. What fails because of a neighbour that may be better in a moment
+/// Creates the broker, or updates the one that is there. What fails because of an upstream that may be better in a moment
 /// is tried again for as long as `patience` lasts. Whether an attempt has left a broker behind is looked up each time: an
 /// answer that was lost, or a catalog that could not be read, does that.
 pub(super) async fn register(

@@ -20,7 +20,7 @@ use tokio::{
 
 use super::{log::Log, tied};
 
-/// How long the start may take: the start-up checks ask all neighbours, and adapters for their schemas.
+/// How long the start may take: the start-up checks ask all upstreams, and adapters for their schemas.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
 /// The pause between two attempts to reach it.

@@ -12,7 +12,7 @@ use tokio::{io::AsyncReadExt, process::Command, time::timeout};
 
 use super::{composition::Composition, log::Log};
 
-/// The broker's own deadlines for its neighbours and its adapter are shorter.
+/// The broker's own deadlines for its upstreams and its adapter are shorter.
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// The longest report, in bytes.

@@ -24,7 +24,7 @@ pub struct WorkshopArgs {
     /// Run a broker with this `broker.yml` beside the foundation, and start it again whenever it or the adapter changes.
     ///
     /// Of the file only `service_deployment`, `service_catalog` and options of `broker` count; the broker's address and its
-    /// neighbours are the sandbox's. Jobs in the folder `jobs` beside it are taken along.
+    /// upstreams are the sandbox's. Jobs in the folder `jobs` beside it are taken along.
     /// A folder stands for the `broker.yml` in it.
     #[arg(long, value_name = "FILE", requires = "adapter")]
     broker: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What the sandbox puts into every `broker.yml`: where the broker listens, and its neighbours.
+//! What the sandbox puts into every `broker.yml`: where the broker listens, and its upstreams.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl Surroundings<'_> {
     /// author has the section `credhub`, even an empty one: with it bindings hold no credentials any more.
     pub(super) fn supplies(&self, author_has_credhub: bool) -> Vec<Supply> {
         let mut supplies = self.of_the_broker();
-        supplies.extend(self.neighbours());
+        supplies.extend(self.upstreams());
         if author_has_credhub {
             supplies.extend(self.runtime_credhub());
         }
@@ -68,7 +68,7 @@ impl Surroundings<'_> {
         ]
     }
 
-    fn neighbours(&self) -> Vec<Supply> {
+    fn upstreams(&self) -> Vec<Supply> {
         let (director, controller) = (
             &self.description.director,
             &self.description.cloud_controller,

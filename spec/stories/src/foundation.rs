@@ -47,7 +47,7 @@ pub struct FoundationSetup {
 
 /// Somebody that a broker talks to as a client of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Neighbour {
+pub enum Upstream {
     /// The Director.
     Director,
     /// The Director's CredHub.
@@ -382,7 +382,7 @@ impl Foundation {
     }
 }
 
-impl Neighbour {
+impl Upstream {
     /// Where `foundation.yml` has the client.
     fn client(self) -> &'static str {
         match self {
@@ -407,7 +407,7 @@ impl FoundationSetup {
     /// With a broker that is an administrator of the Director, and not of its team alone: it may cancel tasks.
     #[must_use]
     pub fn with_director_admin(mut self) -> Self {
-        let client = self.section_mut(Neighbour::Director.client());
+        let client = self.section_mut(Upstream::Director.client());
         client["authorities"] = serde_json::json!(["bosh.teams.odb.admin", "bosh.admin"]);
         self
     }
@@ -467,12 +467,12 @@ impl FoundationSetup {
         self
     }
 
-    /// With the client that a broker uses for this neighbour, as the properties of the job `uaa` describe it.
+    /// With the client that a broker uses for this upstream, as the properties of the job `uaa` describe it.
     #[must_use]
-    pub fn with_client_for(mut self, neighbour: Neighbour, id: &str, client: &Value) -> Self {
+    pub fn with_client_for(mut self, upstream: Upstream, id: &str, client: &Value) -> Self {
         let authorities = client["authorities"].as_str().unwrap_or_default();
         let authorities: Vec<&str> = authorities.split(',').collect();
-        *self.section_mut(neighbour.client()) = serde_json::json!({
+        *self.section_mut(upstream.client()) = serde_json::json!({
             "id": id,
             "secret": client["secret"],
             "authorities": authorities,

@@ -77,7 +77,7 @@ pub use credhub::CredHub;
 pub use director::Director;
 pub use errand::{Errand, ErrandConfiguration, ErrandRun, RunningErrand};
 pub use eventually::eventually;
-pub use foundation::{Foundation, FoundationSetup, Neighbour};
+pub use foundation::{Foundation, FoundationSetup, Upstream};
 pub use guide::{
     Desk, Document, Fence, Link, ProjectTests, Reader, broker_texts, fences, properties_page,
 };

@@ -3,7 +3,7 @@
 
 use super::{
     key::{Key, Keys, Kind},
-    neighbours::{CLIENT, ROOT_CA_CERT, USER},
+    upstreams::{CLIENT, ROOT_CA_CERT, USER},
 };
 
 /// What stands at the top of the files of all errands: one file may be given to each of them.

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `key` | what a declaration says |
 //! | `broker` | the section `broker` |
-//! | `neighbours` | `bosh`, `cf`, `service_instances_api`, `credhub`, `bosh_credhub` |
+//! | `upstreams` | `bosh`, `cf`, `service_instances_api`, `credhub`, `bosh_credhub` |
 //! | `software` | `service_adapter`, `service_deployment` |
 //! | `catalog`, `plan` | `service_catalog` |
 //! | `errands` | the configuration files of the management errands |
@@ -16,9 +16,9 @@ mod broker;
 mod catalog;
 pub(super) mod errands;
 mod key;
-mod neighbours;
 mod plan;
 mod software;
+mod upstreams;
 
 pub(super) use key::{DefaultValue, FREE, Key, Keys, Kind, Origin, Presence, Standing};
 
@@ -30,26 +30,26 @@ pub(super) const ROOT: Keys = Keys::only(&[
         "How the broker listens, stops and treats its requests.",
     )
     .required(),
-    Key::section("bosh", &neighbours::BOSH, "The BOSH Director.").required(),
+    Key::section("bosh", &upstreams::BOSH, "The BOSH Director.").required(),
     Key::section(
         "cf",
-        &neighbours::CLOUD_FOUNDRY,
+        &upstreams::CLOUD_FOUNDRY,
         "The Cloud Controller and its UAA. May be left out where `broker.disable_cf_startup_checks` or \
          `service_instances_api` is set.",
     ),
     Key::section(
         "service_instances_api",
-        &neighbours::SERVICE_INSTANCES_API,
+        &upstreams::SERVICE_INSTANCES_API,
         "Who lists the service instances where no Cloud Controller does.",
     ),
     Key::section(
         "credhub",
-        &neighbours::RUNTIME_CREDHUB,
+        &upstreams::RUNTIME_CREDHUB,
         "The runtime CredHub, which keeps the credentials of bindings. On when any of the keys has a value.",
     ),
     Key::section(
         "bosh_credhub",
-        &neighbours::BOSH_CREDHUB,
+        &upstreams::BOSH_CREDHUB,
         "The Director's CredHub, used with `broker.enable_secure_manifests`.",
     ),
     Key::section(

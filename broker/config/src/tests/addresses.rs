@@ -1,8 +1,8 @@
-//! Addresses of neighbours: told as faults where nobody can be called there, and never shown with what is secret in them.
+//! Addresses of upstreams: told as faults where nobody can be called there, and never shown with what is secret in them.
 
 use super::*;
 
-/// A configuration with every neighbour, whose addresses are `@BOSH`, `@API` and so on.
+/// A configuration with every upstream, whose addresses are `@BOSH`, `@API` and so on.
 fn template() -> String {
     minimal()
         .replace("  port: 8080\n", "  port: 8080\n  enable_secure_manifests: true\n")

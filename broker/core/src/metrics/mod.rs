@@ -10,18 +10,18 @@
 //! | `fleet` | which service instances there are, and what is left of the quotas |
 //! | `queues` | where requests wait for each other |
 //! | `adapter` | what is asked of the service adapter |
-//! | `neighbours` | what is asked of Director, UAA, Cloud Controller and the others |
+//! | `upstreams` | what is asked of Director, UAA, Cloud Controller and the others |
 //! | `certificates` | when certificates expire |
 //! | `process` | what the process itself needs |
 
 mod adapter;
 mod certificates;
 mod fleet;
-mod neighbours;
 mod operations;
 mod process;
 mod queues;
 mod requests;
+mod upstreams;
 
 use std::sync::LazyLock;
 
@@ -33,10 +33,10 @@ use prometheus::{
 pub use adapter::{AdapterCall, AdapterMetrics, AdapterOutcome};
 pub use certificates::CertificateMetrics;
 pub use fleet::{FleetMetrics, InstanceCount, QuotaScope, QuotaUse};
-pub use neighbours::NeighbourMetrics;
 pub use operations::{FollowedOperation, OperationMetrics, OperationOrigin, OperationOutcome};
 pub use queues::{Queue, QueueMetrics, Waiting};
 pub use requests::{RequestInFlight, RequestMetrics};
+pub use upstreams::UpstreamMetrics;
 
 /// Everything that is counted.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ pub struct Metrics {
     pub queues: QueueMetrics,
     /// What is asked of the service adapter.
     pub adapter: AdapterMetrics,
-    /// What is asked of the neighbours.
-    pub neighbours: NeighbourMetrics,
+    /// What is asked of the upstreams.
+    pub upstreams: UpstreamMetrics,
     /// When certificates expire.
     pub certificates: CertificateMetrics,
 }
@@ -76,7 +76,7 @@ impl Metrics {
             fleet: FleetMetrics::new(&made),
             queues: QueueMetrics::new(&made),
             adapter: AdapterMetrics::new(&made),
-            neighbours: NeighbourMetrics::new(&made),
+            upstreams: UpstreamMetrics::new(&made),
             certificates: CertificateMetrics::new(&made),
             registry: made.0.clone(),
         };

@@ -238,7 +238,7 @@ impl Operations {
 }
 
 impl RequestContext {
-    /// What calls to neighbours inherit from the request.
+    /// What calls to upstreams inherit from the request.
     pub fn call(&self) -> Call {
         Call::until(self.deadline).with_request_id(self.request.as_str())
     }

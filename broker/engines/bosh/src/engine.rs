@@ -226,6 +226,6 @@ impl Engine for BoshEngine {
     }
 
     fn ended(&self) -> broadcast::Receiver<OperationKind> {
-        self.neighbours.ends.subscribe()
+        self.upstreams.ends.subscribe()
     }
 }

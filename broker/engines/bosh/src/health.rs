@@ -19,7 +19,7 @@ pub(crate) async fn director_abilities(
     engine: &BoshEngine,
     call: &Call,
 ) -> Result<DirectorAbilities, Fault> {
-    let info = engine.neighbours.director.info(call).await;
+    let info = engine.upstreams.director.info(call).await;
     let info = info.map_err(Fault::director("ask the Director for its version"))?;
     Ok(DirectorAbilities::of(info.version))
 }
@@ -30,7 +30,7 @@ pub(crate) async fn health(
     call: &Call,
     instance: &InstanceId,
 ) -> Result<Health, Fault> {
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let states = match director.instance_states(call, &deployment(instance)).await {
         Ok(states) => states.ok_or(Fault::NotFound)?,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {

@@ -67,7 +67,7 @@ pub use secrets::{has_reference, is_reference};
 /// Service instances as deployments of a Director.
 #[derive(Clone, Debug)]
 pub struct BoshEngine {
-    neighbours: Arc<Neighbours>,
+    upstreams: Arc<Upstreams>,
     adapter: ServiceAdapter,
     software: Arc<ServiceSoftware>,
     offering: Arc<Offering>,
@@ -82,7 +82,7 @@ pub struct BoshEngine {
 
 /// What drivers and requests share.
 #[derive(Debug)]
-struct Neighbours {
+struct Upstreams {
     director: Director,
     markers: Markers,
     secrets: InstanceSecrets,
@@ -146,7 +146,7 @@ impl BoshEngine {
             configs,
             targets.clone(),
         );
-        let neighbours = Neighbours {
+        let upstreams = Upstreams {
             markers: Markers::new(
                 director.clone(),
                 offering.id.clone(),
@@ -169,7 +169,7 @@ impl BoshEngine {
             clients,
         };
         Self {
-            neighbours: Arc::new(neighbours),
+            upstreams: Arc::new(upstreams),
             adapter,
             software: Arc::new(config.software.clone()),
             offering,

@@ -1,4 +1,4 @@
-//! Whose certificates are believed, neighbour by neighbour (`docs/security.md`).
+//! Whose certificates are believed, upstream by upstream (`docs/security.md`).
 
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, TrustError};
@@ -94,10 +94,10 @@ impl<'a> Authorities<'a> {
     /// Reads them, each by itself first, so that the one that cannot be used is named.
     pub(crate) fn trust(&self) -> Checked<Trust> {
         if self.verification == Verification::Off {
-            let ((switch, neighbour), key) = (self.switch, self.key);
+            let ((switch, upstream), key) = (self.switch, self.key);
             tracing::warn!(
                 code = %Code::Unverified,
-                "{switch} is set: whoever stands between us and {neighbour} reads our credentials and decides what we are told; \
+                "{switch} is set: whoever stands between us and {upstream} reads our credentials and decides what we are told; \
                  give `{key}` instead"
             );
             return Ok(Trust::unverified().map_err(|source| fault(key, &source))?);

@@ -31,8 +31,8 @@ pub enum Reach {
     File,
     /// The file, what it names on this machine, and what the adapter says of its plans.
     Machine,
-    /// The neighbours as well, as at a start.
-    Neighbours,
+    /// The upstreams as well, as at a start.
+    Upstreams,
 }
 
 /// Whether a check runs the adapter.
@@ -118,7 +118,7 @@ pub async fn check(
 ) -> Findings {
     let paths = match reach {
         Reach::File => Paths::OfAnother,
-        Reach::Machine | Reach::Neighbours => Paths::OfThisMachine,
+        Reach::Machine | Reach::Upstreams => Paths::OfThisMachine,
     };
     let mut inspection = Inspection::of(file, source, paths);
     let sections = std::mem::take(&mut inspection.sections);
@@ -136,7 +136,7 @@ pub async fn check(
         // Its future is large.
         Box::pin(check_what_runs(config, running, &mut findings)).await;
     } else {
-        let text = "adapter and neighbours, because of the faults in the file";
+        let text = "adapter and upstreams, because of the faults in the file";
         findings.not_checked.push(text);
     }
     findings.sorted()
@@ -200,7 +200,7 @@ async fn check_what_runs(
         findings.not_checked.push(text);
     }
     let variables = environment.iter().cloned();
-    let examined = if reach == Reach::Neighbours {
+    let examined = if reach == Reach::Upstreams {
         start::examine(&config, variables).await
     } else {
         let text = "Director, Cloud Controller, UAA and CredHub; `--online` asks them";

@@ -1,4 +1,4 @@
-//! Tries every neighbour without changing anything, and says what is wrong and what to do (`docs/operators/doctor.md`).
+//! Tries every upstream without changing anything, and says what is wrong and what to do (`docs/operators/doctor.md`).
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -120,7 +120,7 @@ pub async fn examine(
     }
 }
 
-/// A UAA that two neighbours have in common is told of once, under the first of them.
+/// A UAA that two upstreams have in common is told of once, under the first of them.
 fn fold(charts: &mut Vec<Chart>) {
     use Subject::{
         CloudControllerUaa, DirectorCredHub, DirectorCredHubUaa, DirectorUaa, RuntimeCredHub,
@@ -147,7 +147,7 @@ fn fold(charts: &mut Vec<Chart>) {
                     .collect(),
             )
         };
-        // Where one is believed by the one neighbour and not by the other, both are told.
+        // Where one is believed by the one upstream and not by the other, both are told.
         if is_shared && results(first) == results(second) {
             charts.retain(|chart| chart.subject != second);
         }

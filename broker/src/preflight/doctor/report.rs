@@ -105,7 +105,7 @@ pub(super) fn marks(row: &Row) -> (&'static str, &'static str) {
 
 fn row_json(subject: Subject, row: &Row) -> Value {
     json!({
-        "neighbour": subject.names().1,
+        "upstream": subject.names().1,
         "probe": row.probe,
         "result": marks(row).1,
         "text": row.text(),
@@ -116,7 +116,7 @@ fn row_json(subject: Subject, row: &Row) -> Value {
 fn finding_json((subject, row, finding): (Subject, &Row, &Finding)) -> Value {
     json!({
         "severity": marks(row).1,
-        "neighbour": subject.names().1,
+        "upstream": subject.names().1,
         "probe": row.probe,
         "code": finding.code.to_string(),
         "key": finding.key,

@@ -1,4 +1,4 @@
-//! Clocks: whether those of the neighbours are ours. Certificates and tokens are good by the clock of who looks at them.
+//! Clocks: whether those of the upstreams are ours. Certificates and tokens are good by the clock of who looks at them.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::preflight::doctor::{
 
 /// From so many seconds on clocks differ. Answers tell whole seconds, and take their time.
 const TOLERATED: i64 = 30;
-/// Neighbours that are so close to each other agree, in seconds.
+/// Upstreams that are so close to each other agree, in seconds.
 const AGREEING: i64 = 5;
 
 /// How far the clock of an answer's `Date` is ahead of ours, in seconds. `asked_at` is when it was asked, by our clock.
@@ -26,7 +26,7 @@ pub(crate) fn ahead(date: &str, asked_at: Timestamp, took: Duration) -> Option<i
     Some(ahead.div_euclid(1000))
 }
 
-/// Compares all clocks. When most neighbours agree with each other and not with us, ours is the wrong one.
+/// Compares all clocks. When most upstreams agree with each other and not with us, ours is the wrong one.
 pub(crate) fn compare(charts: &mut Vec<Chart>) {
     let mut known: Vec<i64> = charts.iter().filter_map(|chart| chart.ahead).collect();
     known.sort_unstable();
@@ -67,7 +67,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
         let finding = Finding::tried(
             Code::Clocks,
             None,
-            "to compare the time of the neighbours' answers with ours",
+            "to compare the time of the upstreams' answers with ours",
             format!("most of them agree, and are {}", difference(middle)),
             "set the clock of this machine (`chronyc tracking`): certificates are looked at by it",
         );
@@ -99,7 +99,7 @@ mod tests {
         ahead.iter().map(chart).collect()
     }
 
-    /// Who is blamed: neighbours by their position, this machine by its name.
+    /// Who is blamed: upstreams by their position, this machine by its name.
     fn blamed(ahead: &[i64]) -> Vec<String> {
         let mut charts = charts(ahead);
         compare(&mut charts);

@@ -1,4 +1,4 @@
-//! Puts the parts together and checks that they can work: every neighbour is asked before the first request is taken,
+//! Puts the parts together and checks that they can work: every upstream is asked before the first request is taken,
 //! and all that is wrong is reported at once.
 //!
 //! | file | does |
@@ -53,8 +53,8 @@ pub struct Parts {
 /// What a check gives, or everything that it found wrong.
 pub(crate) type Checked<T> = Result<T, Vec<Finding>>;
 
-/// What the checks of all neighbours give.
-struct Neighbours {
+/// What the checks of all upstreams give.
+struct Upstreams {
     director: Director,
     credhub: Option<CredHub>,
     foundation: Option<cloud_controller::Foundation>,
@@ -64,7 +64,7 @@ struct Neighbours {
     api: Option<ServiceInstancesApi>,
 }
 
-/// Checks all neighbours as a start does, and tells everything that is wrong. The service instances API is asked, too, for which
+/// Checks all upstreams as a start does, and tells everything that is wrong. The service instances API is asked, too, for which
 /// a start does not wait.
 pub(crate) async fn examine(
     config: &Config,
@@ -73,7 +73,7 @@ pub(crate) async fn examine(
     let adapter = ServiceAdapter::new(&config.adapter, &config.broker.timings, environment);
     let mut findings = Vec::new();
     let (checked, listed) = tokio::join!(
-        check_neighbours(config, &adapter, &mut findings),
+        check_upstreams(config, &adapter, &mut findings),
         instances::list(config),
     );
     findings.extend(checked.err().unwrap_or_default());
@@ -95,11 +95,11 @@ async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Checked<Schema
     schemas::check(&config.adapter, &config.offering, limit, adapter).await
 }
 
-async fn check_neighbours(
+async fn check_upstreams(
     config: &Config,
     adapter: &ServiceAdapter,
     warnings: &mut Vec<Finding>,
-) -> Checked<Neighbours> {
+) -> Checked<Upstreams> {
     let (director, credhub, foundation, secure_bindings, schemas) = tokio::join!(
         director::check(config),
         credhub::of_the_director(config),
@@ -119,7 +119,7 @@ async fn check_neighbours(
     let (checked, api) = both(checked, instances::service_instances_api(config))?;
     let (((director, credhub), (foundation, secure_bindings)), (schemas, tls)) = checked;
     credhub::compare(config, &director).await;
-    Ok(Neighbours {
+    Ok(Upstreams {
         director,
         credhub,
         foundation,
@@ -141,7 +141,7 @@ fn both<A, B>(one: Checked<A>, other: Checked<B>) -> Checked<(A, B)> {
     }
 }
 
-/// Checks all neighbours and puts the parts together.
+/// Checks all upstreams and puts the parts together.
 pub async fn start(
     config: &Config,
     environment: Vec<(OsString, OsString)>,
@@ -153,15 +153,15 @@ pub async fn start(
         environment.into_iter(),
     );
     let mut warnings = Vec::new();
-    // The executable is read while the neighbours take their time.
+    // The executable is read while the upstreams take their time.
     let (checked, executable) = tokio::join!(
-        check_neighbours(config, &adapter, &mut warnings),
+        check_upstreams(config, &adapter, &mut warnings),
         digest::digest(&config.adapter)
     );
     for warning in warnings {
         tracing::warn!(code = %warning.code, %warning, "a start-up check warns");
     }
-    let Neighbours {
+    let Upstreams {
         director,
         credhub,
         foundation,

@@ -1,5 +1,5 @@
 //! What a client is to be given at its UAA. `uaac client update` replaces the whole list of authorities, so that every command
-//! has all that the client has and all that it lacks, for whichever neighbour: in any order none undoes another.
+//! has all that the client has and all that it lacks, for whichever upstream: in any order none undoes another.
 
 use odb_clients::{
     director::Credentials,

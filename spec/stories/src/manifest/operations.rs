@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     FileError, Pointer, PointerError, in_project,
-    pointer::{Insertion, Neighbours, Presence, Step},
+    pointer::{Insertion, Presence, Step, Upstreams},
     text_of,
 };
 
@@ -259,15 +259,15 @@ fn replace(
             let next = map.get_mut(key).expect("it is there, or was put there");
             replace(next, rest, &here, value)
         }
-        Step::Index { index, neighbours } => {
+        Step::Index { index, upstreams } => {
             let list = list(target, place)?;
-            put(list, *index, *neighbours, rest, &here, value)
+            put(list, *index, *upstreams, rest, &here, value)
         }
         Step::Item {
             key,
             value: wanted,
             presence,
-            neighbours,
+            upstreams,
         } => {
             let list = list(target, place)?;
             let matching = positions(list, key, wanted);
@@ -281,7 +281,7 @@ fn replace(
             put(
                 list,
                 only(&matching, &here)?,
-                *neighbours,
+                *upstreams,
                 rest,
                 &here,
                 value,
@@ -298,13 +298,13 @@ fn replace(
 fn put(
     list: &mut Vec<Value>,
     index: i64,
-    neighbours: Neighbours,
+    upstreams: Upstreams,
     rest: &[Step],
     here: &Place,
     value: &Value,
 ) -> Result<(), Problem> {
-    let at = position(list, index, neighbours.shift, here)?;
-    match neighbours.insertion {
+    let at = position(list, index, upstreams.shift, here)?;
+    match upstreams.insertion {
         None => replace(&mut list[at], rest, here, value),
         Some(_) if !rest.is_empty() => Err(PointerError::AfterInsertion.into()),
         Some(Insertion::Before) => {
@@ -336,21 +336,21 @@ fn remove(target: &mut Value, steps: &[Step], place: &Place) -> Result<(), Probl
                 Some(next) => remove(next, rest, &here),
             }
         }
-        Step::Index { index, neighbours } => {
-            take(list(target, place)?, *index, *neighbours, rest, &here)
+        Step::Index { index, upstreams } => {
+            take(list(target, place)?, *index, *upstreams, rest, &here)
         }
         Step::Item {
             key,
             value,
             presence,
-            neighbours,
+            upstreams,
         } => {
             let list = list(target, place)?;
             let matching = positions(list, key, value);
             if matching.is_empty() && *presence == Presence::Optional {
                 return Ok(());
             }
-            take(list, only(&matching, &here)?, *neighbours, rest, &here)
+            take(list, only(&matching, &here)?, *upstreams, rest, &here)
         }
         Step::End => Err(Problem::Member(
             "behind the last item nothing can be removed",
@@ -362,14 +362,14 @@ fn remove(target: &mut Value, steps: &[Step], place: &Place) -> Result<(), Probl
 fn take(
     list: &mut Vec<Value>,
     index: i64,
-    neighbours: Neighbours,
+    upstreams: Upstreams,
     rest: &[Step],
     here: &Place,
 ) -> Result<(), Problem> {
-    if neighbours.insertion.is_some() {
+    if upstreams.insertion.is_some() {
         return Err(Problem::Member("between two items nothing can be removed"));
     }
-    let at = position(list, index, neighbours.shift, here)?;
+    let at = position(list, index, upstreams.shift, here)?;
     if rest.is_empty() {
         list.remove(at);
         Ok(())

@@ -35,13 +35,13 @@ pub(super) enum Step {
     /// The value of a key.
     Key { key: String, presence: Presence },
     /// The item at a position; a negative one counts from the end.
-    Index { index: i64, neighbours: Neighbours },
+    Index { index: i64, upstreams: Upstreams },
     /// The item that has this value at this key.
     Item {
         key: String,
         value: String,
         presence: Presence,
-        neighbours: Neighbours,
+        upstreams: Upstreams,
     },
     /// The place behind the last item.
     End,
@@ -56,7 +56,7 @@ pub(super) enum Presence {
 
 /// Which item beside the one that a step names is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Neighbours {
+pub(super) struct Upstreams {
     /// Items further to the end; negative ones are nearer to the beginning.
     pub(super) shift: i64,
     pub(super) insertion: Option<Insertion>,
@@ -106,8 +106,8 @@ impl fmt::Display for Pointer {
 fn step(token: &str, is_last: bool, presence: &mut Presence) -> Result<Step, PointerError> {
     let mut pieces = token.split(':');
     let token = pieces.next().unwrap_or_default();
-    let neighbours = neighbours(pieces)?;
-    let is_modified = neighbours != Neighbours::default();
+    let upstreams = upstreams(pieces)?;
+    let is_modified = upstreams != Upstreams::default();
     if is_last && token == "-" {
         return if is_modified {
             Err(PointerError::ModifiedEnd)
@@ -116,7 +116,7 @@ fn step(token: &str, is_last: bool, presence: &mut Presence) -> Result<Step, Poi
         };
     }
     if let Ok(index) = token.parse() {
-        return Ok(Step::Index { index, neighbours });
+        return Ok(Step::Index { index, upstreams });
     }
     let token = match token.strip_suffix('?') {
         Some(token) => {
@@ -131,7 +131,7 @@ fn step(token: &str, is_last: bool, presence: &mut Presence) -> Result<Step, Poi
             key: unescaped(key),
             value: unescaped(value),
             presence,
-            neighbours,
+            upstreams,
         }),
         None if is_modified => Err(PointerError::ModifiedKey(unescaped(token))),
         None => Ok(Step::Key {
@@ -141,8 +141,8 @@ fn step(token: &str, is_last: bool, presence: &mut Presence) -> Result<Step, Poi
     }
 }
 
-fn neighbours<'t>(modifiers: impl Iterator<Item = &'t str>) -> Result<Neighbours, PointerError> {
-    let mut found = Neighbours::default();
+fn upstreams<'t>(modifiers: impl Iterator<Item = &'t str>) -> Result<Upstreams, PointerError> {
+    let mut found = Upstreams::default();
     for modifier in modifiers {
         if found.insertion.is_some() {
             return Err(PointerError::AfterInsertion);

@@ -14,7 +14,7 @@ use odb_stories::release::{Jobs, Rendering, render_all};
 use serde_json::{Value, json};
 
 use self::of_broker::{
-    OF_THE_BROKER_ELSEWHERE, of_neighbours, of_other_files, of_the_broker_itself, of_the_service,
+    OF_THE_BROKER_ELSEWHERE, of_other_files, of_the_broker_itself, of_the_service, of_upstreams,
 };
 use super::samples::{broker, credhub, errand, smallest};
 
@@ -90,7 +90,7 @@ fn expect_all_declared(job: &str, properties: &[Property], elsewhere: &[&str]) {
 fn every_property_of_the_broker_is_found_in_its_files() {
     let mut properties: Vec<_> = [
         of_the_broker_itself(),
-        of_neighbours(),
+        of_upstreams(),
         of_the_service(),
         of_other_files(),
     ]
@@ -125,7 +125,7 @@ const KEYS_ELSEWHERE: &[&str] = &[
 #[test]
 fn every_key_of_the_configuration_has_a_property() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
-    let properties = [of_the_broker_itself(), of_neighbours(), of_the_service()];
+    let properties = [of_the_broker_itself(), of_upstreams(), of_the_service()];
     let mut members: Vec<String> = properties
         .into_iter()
         .flatten()
@@ -161,7 +161,7 @@ fn every_key_of_the_configuration_has_a_property() {
 }
 
 #[test]
-fn other_ways_to_authenticate_and_other_neighbours_are_found_in_the_file() {
+fn other_ways_to_authenticate_and_other_upstreams_are_found_in_the_file() {
     let mut other = smallest();
     other["bosh"]["authentication"] =
         json!({ "basic": { "username": "admin", "password": "of-admin" } });

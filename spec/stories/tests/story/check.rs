@@ -231,7 +231,7 @@ async fn a_configuration_that_a_broker_runs_with_is_fine_near_and_far() {
 }
 
 #[tokio::test]
-async fn neighbours_are_asked_when_the_operator_wants_it_and_their_answers_get_a_line() {
+async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_line() {
     let foundation = Foundation::start().await;
     let file = foundation
         .broker()
@@ -484,7 +484,7 @@ fn a_command_line_without_meaning_ends_with_two_and_help_with_zero() {
         );
     }
     let help = run(&["check", "--help"]).output.replace('\n', " ");
-    assert!(help.contains("No neighbour is asked"), "{help}");
+    assert!(help.contains("No upstream is asked"), "{help}");
 }
 
 #[test]

@@ -674,7 +674,7 @@ async fn a_list_that_cannot_be_read_to_its_end_is_never_taken_for_the_whole() {
 }
 
 #[tokio::test]
-async fn for_a_list_each_neighbour_is_asked_as_often_as_its_pages_want_and_for_one_instance_once() {
+async fn for_a_list_each_upstream_is_asked_as_often_as_its_pages_want_and_for_one_instance_once() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = broker_of_a_fleet(&foundation).await;
     let control = foundation.control();

@@ -16,8 +16,8 @@
 //! | `argument_form` | the adapter takes arguments instead of its stdin |
 //! | `plan_schemas` | the adapter describes its parameters |
 //! | `faithful_values` | values that are easily changed on the way |
-//! | `matrix` | each neighbour fails at each call, or the broker is killed there |
-//! | `outgoing_calls` | nothing: how often the broker asks its neighbours |
+//! | `matrix` | each upstream fails at each call, or the broker is killed there |
+//! | `outgoing_calls` | nothing: how often the broker asks its upstreams |
 //! | `fetching`, `last_operations` | the platform asks what there is, and how it is doing |
 //! | `management`, `recreates`, `upgrades` | the operator operates on what others have ordered |
 //! | `deletion_errands` | the operator deletes a whole fleet |
@@ -44,7 +44,7 @@
 //! | `onlookers` | somebody looks at an instance at the Director |
 //! | `leftovers` | something cannot be cleaned up, or nobody remembers |
 //! | `parallel_orders`, `quotas` | many ask at once |
-//! | `start_up`, `start_up_checks` | the configuration is wrong, or a neighbour is not there, too old or does not know us |
+//! | `start_up`, `start_up_checks` | the configuration is wrong, or an upstream is not there, too old or does not know us |
 //! | `registration` | the operator makes the broker known to the platform, and has it forgotten |
 //! | `check` | the configuration is looked at before it is used |
 //! | `doctor` | the operator asks what keeps the broker from working |

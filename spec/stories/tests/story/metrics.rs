@@ -80,7 +80,7 @@ async fn what_happens_is_counted() {
         "odb_adapter_calls_waiting 0",
         "odb_queue_waiting{queue=\"instance\"} 0",
         "odb_queue_waiting{queue=\"submission\"} 0",
-        "odb_neighbour_call_retries_total{neighbour=\"director\"} 0",
+        "odb_upstream_call_retries_total{upstream=\"director\"} 0",
     ] {
         assert!(
             text.lines().any(|shown| shown == line),
@@ -88,11 +88,11 @@ async fn what_happens_is_counted() {
         );
     }
     assert!(
-        text.contains("odb_neighbour_calls_total{neighbour=\"director\",status=\"2xx\"}"),
+        text.contains("odb_upstream_calls_total{status=\"2xx\",upstream=\"director\"}"),
         "{text}"
     );
     assert!(
-        text.contains("odb_neighbour_calls_total{neighbour=\"uaa\",status=\"2xx\"}"),
+        text.contains("odb_upstream_calls_total{status=\"2xx\",upstream=\"uaa\"}"),
         "{text}"
     );
     // No label grows with what clients ask for.
@@ -100,7 +100,7 @@ async fn what_happens_is_counted() {
 }
 
 #[tokio::test]
-async fn trouble_with_a_neighbour_is_counted_attempt_by_attempt() {
+async fn trouble_with_an_upstream_is_counted_attempt_by_attempt() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     for effect in [
@@ -116,10 +116,11 @@ async fn trouble_with_a_neighbour_is_counted_attempt_by_attempt() {
         answer.accepted();
     }
 
-    let calls = "odb_neighbour_calls_total{neighbour=\"director\"";
-    expect(&broker, &format!("{calls},status=\"5xx\"}} 1")).await;
-    expect(&broker, &format!("{calls},status=\"none\"}} 1")).await;
-    let retries = "odb_neighbour_call_retries_total{neighbour=\"director\"} 2";
+    for status in ["5xx", "none"] {
+        let labels = format!("{{status=\"{status}\",upstream=\"director\"}}");
+        expect(&broker, &format!("odb_upstream_calls_total{labels} 1")).await;
+    }
+    let retries = "odb_upstream_call_retries_total{upstream=\"director\"} 2";
     expect(&broker, retries).await;
 }
 

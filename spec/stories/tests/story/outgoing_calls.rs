@@ -1,4 +1,4 @@
-//! How often the broker asks its neighbours.
+//! How often the broker asks its upstreams.
 //!
 //! To a request belongs what the broker asks from its arrival up to the submission, that included with the redirect that
 //! answers it; of a request that submits nothing, all until its answer. What follows is the driver's: it looks at the tasks

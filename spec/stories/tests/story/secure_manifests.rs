@@ -562,13 +562,13 @@ async fn a_delete_waits_for_credhub_and_leaves_nothing_behind() {
     platform
         .provision_to_the_end(&instance, &with_secret("to be deleted"))
         .await;
-    let neighbours = [
+    let upstreams = [
         format!("/odb/{OFFERING}/service-instance_{instance}-other/secret"),
         format!("/odb/{OFFERING}/other-{instance}/secret"),
         format!("/c/service/{instance}/binding/credentials"),
     ];
-    for neighbour in &neighbours {
-        credhub.set(neighbour, &json!({})).await;
+    for upstream in &upstreams {
+        credhub.set(upstream, &json!({})).await;
     }
     control
         .set_fault(&json!({
@@ -598,8 +598,8 @@ async fn a_delete_waits_for_credhub_and_leaves_nothing_behind() {
 
     assert_eq!(ended.state, "succeeded", "{ended:?}");
     assert_eq!(kept(&credhub, &instance).await, json!({}));
-    for neighbour in &neighbours {
-        assert!(credhub.value(neighbour).await.is_some(), "{neighbour}");
+    for upstream in &upstreams {
+        assert!(credhub.value(upstream).await.is_some(), "{upstream}");
     }
 }
 

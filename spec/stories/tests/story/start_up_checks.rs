@@ -1,4 +1,4 @@
-//! Neighbours are looked at before the first request is taken, and everything that is wrong is told at once.
+//! Upstreams are looked at before the first request is taken, and everything that is wrong is told at once.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn answer(server: &str, path: &str, status: u16, body: &str) -> Value {
 }
 
 #[tokio::test]
-async fn five_faults_of_all_neighbours_are_told_by_one_start() {
+async fn five_faults_of_all_upstreams_are_told_by_one_start() {
     let foundation = Foundation::start().await;
     pretend_director_version(&foundation, "260.5.0 (00000000)").await;
     let root = json!({ "links": { "cloud_controller_v3": { "meta": { "version": "3.94.0" } } } });
@@ -111,7 +111,7 @@ async fn five_faults_of_all_neighbours_are_told_by_one_start() {
 }
 
 #[tokio::test]
-async fn every_neighbour_that_cannot_be_reached_is_told_at_once() {
+async fn every_upstream_that_cannot_be_reached_is_told_at_once() {
     let foundation = Foundation::start().await;
     let nobody = "https://127.0.0.1:9";
 

@@ -1,4 +1,4 @@
-//! Certificates: the broker's own, and those of its neighbours.
+//! Certificates: the broker's own, and those of its upstreams.
 
 use std::{fs, net::IpAddr, path::Path, sync::Arc};
 

@@ -76,7 +76,7 @@ pub(crate) async fn dns_addresses(
         return Ok(DnsAddresses::new());
     }
     let providers = engine
-        .neighbours
+        .upstreams
         .director
         .link_providers(call, deployment)
         .await
@@ -107,13 +107,13 @@ async fn of_provider(
     consumer: &str,
     entries: &[DnsBinding],
 ) -> Result<DnsAddresses, Fault> {
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let link = director
         .create_link(call, provider, consumer)
         .await
         .map_err(Fault::director("make a link to the deployment"))?;
     let addresses = addresses_of(engine, call, &link, entries).await;
-    let most = engine.neighbours.timings.taking_back;
+    let most = engine.upstreams.timings.taking_back;
     let patience = match &addresses {
         // The adapter needs the rest.
         Ok(_) => most.min(call.deadline.remaining() / 4),
@@ -133,7 +133,7 @@ async fn addresses_of(
     let mut addresses = DnsAddresses::new();
     for entry in entries {
         let address = engine
-            .neighbours
+            .upstreams
             .director
             .link_address(call, link, &entry.filter)
             .await
@@ -149,7 +149,7 @@ async fn delete_link(engine: &BoshEngine, call: &Call, link: &LinkId, patience: 
         deadline: Deadline::after(patience),
         ..call.clone()
     };
-    if let Err(error) = engine.neighbours.director.delete_link(&call, link).await {
+    if let Err(error) = engine.upstreams.director.delete_link(&call, link).await {
         tracing::warn!(
             code = %Code::CleanUp,
             link.id = %link,

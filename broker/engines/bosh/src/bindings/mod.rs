@@ -80,7 +80,7 @@ impl Bindable for BoshInstance {
 async fn bindable(engine: &BoshEngine, order: &BindingOrder) -> Result<BoshInstance, Fault> {
     let call = order.call();
     let name = deployment(&order.instance);
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let manifest = match director
         .deployment(&call, &name)
         .await

@@ -31,7 +31,7 @@ pub(crate) async fn dry_run(engine: &BoshEngine, order: &Order) -> Result<DryRun
     let preview = preview_client(engine, order, &previous).await?;
     let client = match &preview {
         Some(preview) => PlannedClient::of_change(preview.change),
-        None => PlannedClient::not_in_hand(role, engine.neighbours.clients.are_defined()),
+        None => PlannedClient::not_in_hand(role, engine.upstreams.clients.are_defined()),
     };
     let told = preview.map(|preview| preview.told);
     let seen = preparation::adapter_plan(engine, plan);
@@ -56,12 +56,12 @@ pub(crate) async fn dry_run(engine: &BoshEngine, order: &Order) -> Result<DryRun
 
 async fn deployed_now(engine: &BoshEngine, order: &Order) -> Result<AtRest, Fault> {
     let call = &order.call();
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let name = deployment(&order.instance);
     let (deployed, stored, configs) = tokio::join!(
         director.deployment(call, &name),
-        engine.neighbours.markers.read(call, &order.instance),
-        CurrentConfigs::read(director, call, &name, engine.neighbours.configs)
+        engine.upstreams.markers.read(call, &order.instance),
+        CurrentConfigs::read(director, call, &name, engine.upstreams.configs)
     );
     let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
     let manifest = match deployed {
@@ -84,7 +84,7 @@ async fn preview_client(
 ) -> Result<Option<ClientPreview>, Fault> {
     let (call, clients) = (
         preparation::call_of_preparation(engine, order),
-        &engine.neighbours.clients,
+        &engine.upstreams.clients,
     );
     let place = Whereabouts::of(&order.parameters);
     let preview = clients

@@ -124,7 +124,7 @@ async fn begin_to_cancel(
     request: &RequestId,
 ) -> Result<(), CancelFault> {
     for _ in 0..ATTEMPTS {
-        let stored = engine.neighbours.markers.read(call, instance).await;
+        let stored = engine.upstreams.markers.read(call, instance).await;
         let stored = stored.map_err(Fault::from)?;
         let known = engine.drivers.known(instance);
         if let (Some(stored), Some(known)) = (&stored, &known)
@@ -177,7 +177,7 @@ async fn cancel_marked(
     }
     let mut record = stored.marker;
     record.cancelled_by = Some(request.clone());
-    let markers = &engine.neighbours.markers;
+    let markers = &engine.upstreams.markers;
     let written = markers
         .write(call, instance, record.clone(), Some(&stored.id))
         .await;
@@ -203,7 +203,7 @@ async fn cancel_marked(
     let started = known.and_then(|known| known.started);
     engine
         .drivers
-        .redirect(&engine.neighbours, operation, started);
+        .redirect(&engine.upstreams, operation, started);
     tracing::info!("the operation is being cancelled");
     Ok(())
 }
@@ -218,13 +218,13 @@ fn cancel_unmarked(engine: &BoshEngine, known: &Known, request: &RequestId) {
     operation.record.cancelled_by = Some(request.clone());
     engine
         .drivers
-        .redirect(&engine.neighbours, operation, known.started.clone());
+        .redirect(&engine.upstreams, operation, known.started.clone());
     tracing::info!("the operation is being cancelled");
 }
 
 async fn nothing_to_cancel(engine: &BoshEngine, call: &Call, instance: &InstanceId) -> CancelFault {
     let name = deployment(instance);
-    match unfinished::of(&engine.neighbours.director, call, &name).await {
+    match unfinished::of(&engine.upstreams.director, call, &name).await {
         Ok(tasks) => match tasks.first() {
             Some(task) => CancelFault::Unremembered { task: task.id },
             None => CancelFault::NothingInProgress,

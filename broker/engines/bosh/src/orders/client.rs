@@ -29,7 +29,7 @@ pub(crate) async fn client(
         preparation::call_of_preparation(engine, order),
         &order.instance,
     );
-    let clients = &engine.neighbours.clients;
+    let clients = &engine.upstreams.clients;
     let place = Whereabouts::of(&order.parameters);
     let client = match previous {
         None => clients.make(&call, instance, &place, operation).await,
@@ -60,9 +60,9 @@ pub(crate) async fn undo_client(
     client: Option<&InstanceClient>,
 ) {
     let Some(client) = client else { return };
-    let call = Call::until(Deadline::after(engine.neighbours.timings.taking_back))
+    let call = Call::until(Deadline::after(engine.upstreams.timings.taking_back))
         .with_request_id(order.request.as_str());
-    let Err(fault) = engine.neighbours.clients.undo(&call, client).await else {
+    let Err(fault) = engine.upstreams.clients.undo(&call, client).await else {
         return;
     };
     tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "what was done to the UAA client of the instance could not be undone yet");
@@ -74,19 +74,19 @@ pub(crate) async fn undo_client(
 /// Removes a client that was made for nothing, or that may arrive when its request has long been answered. One that a
 /// later request has made stays; while one is in progress nothing is removed behind its back.
 fn sweep_client(engine: &BoshEngine, order: &Order, operation: &ContextId) {
-    let (neighbours, instance) = (engine.neighbours.clone(), order.instance.clone());
+    let (upstreams, instance) = (engine.upstreams.clone(), order.instance.clone());
     let (operation, request) = (operation.clone(), order.request.clone());
     let drivers = engine.drivers.clone();
     engine.drivers.spawn(async move {
-        let timings = neighbours.timings;
-        let (neighbours, drivers) = (&neighbours, &drivers);
+        let timings = upstreams.timings;
+        let (upstreams, drivers) = (&upstreams, &drivers);
         let (instance, operation, request) = (&instance, &operation, &request);
         let look = || async move {
             if drivers.in_progress(instance).is_some() {
                 return Look::Unclear;
             }
             let call = Call::within(timings.driver_call).with_request_id(request.as_str());
-            match neighbours.clients.unmake(&call, instance, operation).await {
+            match upstreams.clients.unmake(&call, instance, operation).await {
                 Ok(true) => Look::Done,
                 Ok(false) => Look::NotThere,
                 Err(fault) => {

@@ -44,8 +44,8 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Fa
     let call = order.call();
     let name = deployment(&order.instance);
     let (deployed, stored) = tokio::join!(
-        engine.neighbours.director.deployment(&call, &name),
-        engine.neighbours.markers.read(&call, &order.instance)
+        engine.upstreams.director.deployment(&call, &name),
+        engine.upstreams.markers.read(&call, &order.instance)
     );
     let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
     if matches!(deployed, Deployment::ForeignTeam) {

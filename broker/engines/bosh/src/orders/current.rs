@@ -42,7 +42,7 @@ pub(crate) async fn require(
     call: &Call,
     instance: &InstanceId,
 ) -> Result<(), Fault> {
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let deployed = director.deployment(call, &deployment(instance)).await;
     match deployed.map_err(Fault::director("look the deployment up"))? {
         Deployment::Deployed(_) => Ok(()),
@@ -66,7 +66,7 @@ pub(crate) async fn require_at_rest(
     let name = deployment(instance);
     let (there, unfinished) = tokio::join!(
         require(engine, call, instance),
-        unfinished::of(&engine.neighbours.director, call, &name)
+        unfinished::of(&engine.upstreams.director, call, &name)
     );
     let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
     if unfinished.is_empty() {
@@ -91,7 +91,7 @@ pub(crate) async fn is_as_ordered(
         Some(SnapshotState::InProgress(_)) => return Ok(false),
         Some(SnapshotState::NeverSubmitted) | None => {}
     }
-    let stored = engine.neighbours.markers.read(call, instance).await?;
+    let stored = engine.upstreams.markers.read(call, instance).await?;
     if let Some(stored) = stored
         && !in_flight::never_began(engine, instance, &stored.marker)
     {
@@ -109,13 +109,13 @@ pub(crate) async fn look_at_current(
     kind: OperationKind,
 ) -> Result<Current, Fault> {
     let call = &order.call();
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let name = deployment(&order.instance);
     let (deployed, stored, unfinished, configs) = tokio::join!(
         director.deployment(call, &name),
-        engine.neighbours.markers.read(call, &order.instance),
+        engine.upstreams.markers.read(call, &order.instance),
         unfinished::of(director, call, &name),
-        CurrentConfigs::read(director, call, &name, engine.neighbours.configs)
+        CurrentConfigs::read(director, call, &name, engine.upstreams.configs)
     );
     let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
     let stored = stored?;

@@ -73,8 +73,8 @@ async fn try_to_delete(engine: &BoshEngine, order: &Order, wish: Wish) -> Result
     let call = order.call();
     let name = deployment(&order.instance);
     let (stored, unfinished) = tokio::join!(
-        engine.neighbours.markers.read(&call, &order.instance),
-        unfinished::of(&engine.neighbours.director, &call, &name)
+        engine.upstreams.markers.read(&call, &order.instance),
+        unfinished::of(&engine.upstreams.director, &call, &name)
     );
     let stored = stored?;
     let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
@@ -153,7 +153,7 @@ async fn deployed(
         }
         Some(_) | None => {}
     }
-    let found = engine.neighbours.director.deployment(call, name).await;
+    let found = engine.upstreams.director.deployment(call, name).await;
     match found.map_err(Fault::director("look the deployment up"))? {
         Deployment::Deployed(_) => Ok(Deployed::Yes),
         Deployment::NeverDeployed => Ok(Deployed::Never),
@@ -164,7 +164,7 @@ async fn deployed(
 
 /// Whether the Director itself says so: a path that somebody on the way does not know is no missing deployment.
 async fn is_gone(engine: &BoshEngine, call: &Call, name: &DeploymentName) -> Result<bool, Fault> {
-    let found = engine.neighbours.director.deployment(call, name).await;
+    let found = engine.upstreams.director.deployment(call, name).await;
     let found = found.map_err(Fault::director("look the deployment up"))?;
     Ok(matches!(found, Deployment::Absent))
 }
@@ -199,7 +199,7 @@ async fn cut_short(
     let started = operation.started(None);
     engine
         .drivers
-        .start(&engine.neighbours, operation, Some(started.clone()));
+        .start(&engine.upstreams, operation, Some(started.clone()));
     Ok(started)
 }
 
@@ -222,7 +222,7 @@ async fn first_task(
         return Ok(task.id);
     }
     let tasks = engine
-        .neighbours
+        .upstreams
         .director
         .tasks(call, &of_context(context))
         .await
@@ -290,7 +290,7 @@ async fn remove_leftovers(
     stored: Option<&StoredMarker>,
 ) -> Result<Deleted, Fault> {
     let client = ClientRole::after(stored);
-    leftovers::remove(&engine.neighbours, &order.call(), &order.instance, client)
+    leftovers::remove(&engine.upstreams, &order.call(), &order.instance, client)
         .await
         .map_err(|source| Fault::Leftovers { source })?;
     engine.drivers.forget(&order.instance);

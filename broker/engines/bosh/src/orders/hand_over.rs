@@ -13,7 +13,7 @@ use odb_core::{
 use odb_redaction::Chain;
 
 use crate::{
-    BoshEngine, Neighbours, configs,
+    BoshEngine, Upstreams, configs,
     deployment::deployment,
     fault::Fault,
     orders::{
@@ -58,7 +58,7 @@ pub(crate) async fn hand_over(
     };
     engine
         .drivers
-        .announce(&engine.neighbours.timings, operation.clone());
+        .announce(&engine.upstreams.timings, operation.clone());
     let context = &record.context;
     match Box::pin(write_and_submit(engine, order, &prepared)).await {
         Ok(task) => {
@@ -91,7 +91,7 @@ pub(crate) async fn hand_over(
     let started = operation.started(operation.first_task);
     engine
         .drivers
-        .start(&engine.neighbours, operation, Some(started.clone()));
+        .start(&engine.upstreams, operation, Some(started.clone()));
     Ok(started)
 }
 
@@ -111,7 +111,7 @@ async fn write_down(
 }
 
 fn check_reserve(engine: &BoshEngine, order: &Order) -> Result<(), Fault> {
-    if order.deadline.remaining() < engine.neighbours.timings.submission_reserve {
+    if order.deadline.remaining() < engine.upstreams.timings.submission_reserve {
         return Err(Fault::OutOfTime);
     }
     Ok(())
@@ -122,9 +122,9 @@ async fn write_and_submit(
     order: &Order,
     prepared: &Prepared,
 ) -> Result<TaskId, Fault> {
-    let Neighbours {
+    let Upstreams {
         director, secrets, ..
-    } = &*engine.neighbours;
+    } = &*engine.upstreams;
     let name = deployment(&order.instance);
     // Later than this nothing is submitted: who waits longer misses the time to take back.
     let call = preparation::call_of_preparation(engine, order);
@@ -133,7 +133,7 @@ async fn write_and_submit(
     let waiting = metrics().queues.wait(Queue::Submission);
     let place = tokio::time::timeout_at(
         call.deadline.instant(),
-        engine.neighbours.submissions.acquire(),
+        engine.upstreams.submissions.acquire(),
     );
     let Ok(Ok(_place)) = place.await else {
         return Err(Fault::OutOfTime);
@@ -146,7 +146,7 @@ async fn write_and_submit(
         &order.call(),
         context,
         None,
-        engine.neighbours.timings.lost_answer,
+        engine.upstreams.timings.lost_answer,
         |call| prepared.work.send(director, call, &name, context),
     )
     .await
@@ -162,7 +162,7 @@ pub(crate) async fn remember(
     before: Option<&StoredMarker>,
 ) -> Result<Option<ConfigId>, Fault> {
     let instance = &order.instance;
-    let markers = &engine.neighbours.markers;
+    let markers = &engine.upstreams.markers;
     let mut before = before.map(|stored| stored.id.clone());
     for _ in 0..ATTEMPTS {
         let written = markers
@@ -184,7 +184,7 @@ pub(crate) async fn remember(
             Err(WriteMarkerError::Overtaken) => {
                 before = match markers.read(call, instance).await? {
                     None => None,
-                    Some(found) if engine.neighbours.given_up.includes(&found.marker.context) => {
+                    Some(found) if engine.upstreams.given_up.includes(&found.marker.context) => {
                         Some(found.id)
                     }
                     Some(_) => return Err(WriteMarkerError::Overtaken.into()),
@@ -204,7 +204,7 @@ pub(crate) async fn remember(
 /// were. What cannot be undone at once, or may still arrive, a driver undoes: it finds that nothing was handed over, does
 /// not give up, and its marker tells a later process.
 async fn take_back(engine: &BoshEngine, order: &Order, operation: &Operation, fault: &Fault) {
-    let call = Call::until(Deadline::after(engine.neighbours.timings.taking_back))
+    let call = Call::until(Deadline::after(engine.upstreams.timings.taking_back))
         .with_request_id(order.request.as_str());
     if fault.may_have_written() {
         tracing::warn!(code = %Code::CleanUp, "what was written for the operation may still arrive: it is taken back later");
@@ -216,7 +216,7 @@ async fn take_back(engine: &BoshEngine, order: &Order, operation: &Operation, fa
         client: None,
         ..operation.clone()
     };
-    engine.drivers.start(&engine.neighbours, operation, None);
+    engine.drivers.start(&engine.upstreams, operation, None);
 }
 
 /// Whether everything is again what it was.
@@ -241,7 +241,7 @@ async fn restore(engine: &BoshEngine, call: &Call, operation: &Operation) -> boo
         return false;
     }
     if let Some(stored) = stored
-        && let Err(error) = engine.neighbours.markers.take_back(call, stored).await
+        && let Err(error) = engine.upstreams.markers.take_back(call, stored).await
     {
         tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the marker could not be taken back yet");
         sweeps::give_up(engine, instance, &record.context, &record.request);
@@ -254,9 +254,9 @@ async fn put_secrets_back(
     call: &Call,
     operation: &Operation,
 ) -> Result<(), LeftoversFault> {
-    let Neighbours {
+    let Upstreams {
         director, secrets, ..
-    } = &*engine.neighbours;
+    } = &*engine.upstreams;
     let (instance, former) = (&operation.instance, &operation.record.former_secrets);
     if operation.kind() == OperationKind::Create && !former.is_empty() {
         // There is no deployment that could use one.
@@ -271,5 +271,5 @@ async fn restore_configs(
     operation: &Operation,
 ) -> Result<(), ServiceError> {
     let (name, replaced) = (operation.deployment(), &operation.record.replaced_configs);
-    configs::restore(&engine.neighbours.director, call, &name, replaced).await
+    configs::restore(&engine.upstreams.director, call, &name, replaced).await
 }

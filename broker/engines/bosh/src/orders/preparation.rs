@@ -125,7 +125,7 @@ async fn prepare_with(
     let role = client_role(client.as_deref(), previous.as_ref());
     let (call, clients) = (
         call_of_preparation(engine, order),
-        &engine.neighbours.clients,
+        &engine.upstreams.clients,
     );
     if let Some(client) = client.as_deref_mut() {
         let place = Whereabouts::of(&order.parameters);
@@ -133,7 +133,7 @@ async fn prepare_with(
     }
     let client_change = match client.as_deref() {
         Some(client) => PlannedClient::of_change(client.change()),
-        None => PlannedClient::not_in_hand(role, engine.neighbours.clients.are_defined()),
+        None => PlannedClient::not_in_hand(role, engine.upstreams.clients.are_defined()),
     };
     let told = client.as_deref().map(InstanceClient::for_adapter);
     let plan = plan(engine, &order.plan)?;
@@ -202,12 +202,12 @@ pub(crate) async fn draw_up(
     .await?;
     checks::check(answer.manifest.as_str(), &deployment(&order.instance))?;
     let returns_some = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
-    if returns_some && engine.neighbours.configs == BoshConfigs::Disabled {
+    if returns_some && engine.upstreams.configs == BoshConfigs::Disabled {
         return Err(Fault::ConfigsDisabled);
     }
     let configs = ConfigChanges::new(answer.configs, &configs_before, answer.manifest.as_str());
     let (manifest, secrets) = engine
-        .neighbours
+        .upstreams
         .secrets
         .prepare(
             &call_of_preparation(engine, order),
@@ -231,7 +231,7 @@ fn due(engine: &BoshEngine, order: &Order) -> Instant {
 
 /// A call that leaves time to hand over.
 pub(crate) fn call_of_preparation(engine: &BoshEngine, order: &Order) -> Call {
-    let reserve = engine.neighbours.timings.submission_reserve;
+    let reserve = engine.upstreams.timings.submission_reserve;
     let left = order.deadline.remaining().saturating_sub(reserve);
     Call {
         deadline: order.deadline.within(left),

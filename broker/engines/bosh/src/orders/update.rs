@@ -7,7 +7,7 @@ use odb_core::engine::{Order, Started};
 use serde_json::Map;
 
 use crate::{
-    BoshEngine, Neighbours,
+    BoshEngine, Upstreams,
     configs::CurrentConfigs,
     deployment::deployment,
     fault::Fault,
@@ -102,9 +102,9 @@ async fn secrets_of(
     order: &Order,
     current: &AtRest,
 ) -> Result<Option<Secrets>, Fault> {
-    let Neighbours {
+    let Upstreams {
         director, secrets, ..
-    } = &*engine.neighbours;
+    } = &*engine.upstreams;
     let (call, name) = (
         preparation::call_of_preparation(engine, order),
         deployment(&order.instance),

@@ -62,7 +62,7 @@ async fn note_unchanged(
         return Ok(());
     };
     let call = order.call();
-    let markers = &engine.neighbours.markers;
+    let markers = &engine.upstreams.markers;
     let written = markers.write(&call, &order.instance, marker, Some(&stored.id));
     match written.await {
         Ok(_) => Ok(()),

@@ -32,7 +32,7 @@ use tokio::{
 use tracing::Instrument;
 
 use crate::{
-    Neighbours,
+    Upstreams,
     deployment::force,
     orders::submission::{self, Work},
     reconciler::{
@@ -139,23 +139,23 @@ fn cancelling_of(operation: &Operation, plea: Option<Plea>) -> Cancelling {
 impl Driver {
     /// What it learns it tells in `snapshot`.
     pub(crate) fn new(
-        neighbours: Arc<Neighbours>,
+        upstreams: Arc<Upstreams>,
         operation: Operation,
         snapshot: watch::Sender<Snapshot>,
     ) -> Self {
         let inquirer = Inquirer::new(
-            &neighbours.timings,
+            &upstreams.timings,
             operation.record.request.clone(),
             snapshot.clone(),
         );
         Self {
-            observer: Observer::new(neighbours.clone(), &operation, inquirer.clone()),
+            observer: Observer::new(upstreams.clone(), &operation, inquirer.clone()),
             unconfirmed: Unconfirmed::of(&operation),
             seen: Vec::new(),
             steps: BTreeMap::new(),
             stages: operation.stages(),
             context: Context {
-                neighbours,
+                upstreams,
                 operation,
                 inquirer,
             },
@@ -192,9 +192,9 @@ impl Driver {
             },
             Begun::Elsewhere => OperationOrigin::Elsewhere,
         };
-        let neighbours = self.context.neighbours.clone();
+        let upstreams = self.context.upstreams.clone();
         let record = &self.context.operation.record;
-        let plan = neighbours.offering.plan(&record.plan);
+        let plan = upstreams.offering.plan(&record.plan);
         let plan = plan.map(|plan| plan.name.as_str());
         let began = record.began.unwrap_or_else(Timestamp::now);
         let counted = metrics()
@@ -240,7 +240,7 @@ impl Driver {
         let mut attempts = Attempts {
             stage: None,
             failed: 0,
-            backoff: Backoff::between_attempts(&self.context.neighbours.timings),
+            backoff: Backoff::between_attempts(&self.context.upstreams.timings),
         };
         let mut empty = Absence::default();
         loop {
@@ -276,7 +276,7 @@ impl Driver {
                     }
                 }
                 Step::Start(_) if self.is_unconfirmed() => {
-                    sleep(self.context.neighbours.timings.first_retry).await;
+                    sleep(self.context.upstreams.timings.first_retry).await;
                 }
                 // What was begun last is not seen any more: it is not begun again before it is known what came of it.
                 Step::Start(_) if has_lost_newest(&self.observer, &tasks) => {
@@ -305,7 +305,7 @@ impl Driver {
                 }
                 Step::Succeed => return Ok(End::Succeeded),
                 Step::NeverSubmitted if self.is_to_be_awaited(&mut empty) => {
-                    sleep(self.context.neighbours.timings.first_look).await;
+                    sleep(self.context.upstreams.timings.first_look).await;
                 }
                 Step::NeverSubmitted | Step::Fail(None)
                     if !self.history.is_known(&self.observer) =>
@@ -372,7 +372,7 @@ impl Driver {
         counted: &FollowedOperation<'_>,
         outcome: OperationOutcome,
     ) {
-        let mut backoff = Backoff::between_attempts(&self.context.neighbours.timings);
+        let mut backoff = Backoff::between_attempts(&self.context.upstreams.timings);
         let mut attempt = 1;
         // The same text at each attempt: one whose answer was lost is then found again.
         let now = Timestamp::now();
@@ -394,13 +394,13 @@ impl Driver {
 
     /// The first task may still be on its way, as long as none is known.
     fn is_to_be_awaited(&self, absence: &mut Absence) -> bool {
-        let timings = &self.context.neighbours.timings;
+        let timings = &self.context.upstreams.timings;
         self.observer.newest().is_none() && !is_over(absence, &self.observer, timings)
     }
 
     /// Asked after each look at the Director that has found nothing at work.
     fn is_unconfirmed(&mut self) -> bool {
-        let timings = &self.context.neighbours.timings;
+        let timings = &self.context.upstreams.timings;
         self.unconfirmed.remains(&self.observer, timings)
     }
 
@@ -408,7 +408,7 @@ impl Driver {
     async fn await_former(&mut self) {
         self.tell(0);
         if self.is_unconfirmed() {
-            sleep(self.context.neighbours.timings.first_retry).await;
+            sleep(self.context.upstreams.timings.first_retry).await;
         } else {
             self.stopping.note_never_came();
         }
@@ -457,12 +457,12 @@ impl Driver {
         // The log is read from its beginning.
         self.steps.remove(&task);
         self.tell(stage);
-        let timings = self.context.neighbours.timings;
+        let timings = self.context.upstreams.timings;
         let mut offset = 0;
         let mut backoff = Backoff::between_looks(&timings);
         loop {
             backoff.pause().await;
-            let director = &self.context.neighbours.director;
+            let director = &self.context.upstreams.director;
             let read = |call| async move { director.task(&call, task).await };
             let seen = self.context.inquirer.insist("read the task", read).await?;
             let seen = seen.map_or(TaskState::Done, |seen| seen.state);
@@ -475,7 +475,7 @@ impl Driver {
             }
             self.latest.note(&seen);
             Box::pin(self.cancel_again(task, &seen)).await;
-            let director = &self.context.neighbours.director;
+            let director = &self.context.upstreams.director;
             // Only the task's state decides; without its event log users read what they have read before.
             match Box::pin(director.events(&self.context.call(), task, offset)).await {
                 Ok(chunk) => {
@@ -496,8 +496,8 @@ impl Driver {
     async fn start(&mut self, stage: usize) -> Result<(), SubmitError> {
         self.latest = LatestStep::default();
         self.tell(stage);
-        let neighbours = &self.context.neighbours;
-        let (director, context) = (&neighbours.director, &self.context.operation.record.context);
+        let upstreams = &self.context.upstreams;
+        let (director, context) = (&upstreams.director, &self.context.operation.record.context);
         let work = match &self.stages[stage] {
             Stage::Errand(errand) => Work::Errand(errand.clone()),
             Stage::Delete => Work::Delete(force(self.context.operation.kind())),
@@ -512,7 +512,7 @@ impl Driver {
         };
         let name = self.context.operation.deployment();
         let waiting = metrics().queues.wait(Queue::Submission);
-        let _place = neighbours.submissions.acquire().await;
+        let _place = upstreams.submissions.acquire().await;
         drop(waiting);
         let call = self.context.call();
         let task = submission::submit(
@@ -520,7 +520,7 @@ impl Driver {
             &call,
             context,
             self.observer.newest(),
-            neighbours.timings.lost_answer,
+            upstreams.timings.lost_answer,
             |call| work.send(director, call, &name, context),
         )
         .await?;
@@ -568,7 +568,7 @@ impl Driver {
             // Nobody need listen.
             let _ = self
                 .context
-                .neighbours
+                .upstreams
                 .ends
                 .send(self.context.operation.kind());
         }

@@ -26,7 +26,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Neighbours,
+    Upstreams,
     instance_clients::InstanceClient,
     reconciler::{
         driver::{Driver, first_snapshot},
@@ -192,7 +192,7 @@ impl Drivers {
     /// Starts driving, unless this very operation is being driven already.
     pub(crate) fn start(
         &self,
-        neighbours: &Arc<Neighbours>,
+        upstreams: &Arc<Upstreams>,
         operation: Operation,
         started: Option<Started>,
     ) -> Known {
@@ -203,7 +203,7 @@ impl Drivers {
         });
         driven.unwrap_or_else(|| {
             let first = first_snapshot(&operation);
-            self.begin(neighbours, operation, started, first)
+            self.begin(upstreams, operation, started, first)
         })
     }
 
@@ -211,7 +211,7 @@ impl Drivers {
     /// what that one knew.
     pub(crate) fn redirect(
         &self,
-        neighbours: &Arc<Neighbours>,
+        upstreams: &Arc<Upstreams>,
         mut operation: Operation,
         started: Option<Started>,
     ) {
@@ -226,12 +226,12 @@ impl Drivers {
             first.first_task = operation.first_task;
             first.stages = snapshot.stages.clone();
         }
-        self.begin(neighbours, operation, started, first);
+        self.begin(upstreams, operation, started, first);
     }
 
     fn begin(
         &self,
-        neighbours: &Arc<Neighbours>,
+        upstreams: &Arc<Upstreams>,
         mut operation: Operation,
         started: Option<Started>,
         first: Snapshot,
@@ -245,7 +245,7 @@ impl Drivers {
             let mut entries = self.lock();
             let instance = operation.instance.clone();
             let former = entries.get(&instance).map(|former| former.snapshot.clone());
-            insert(&mut entries, instance, entry, &neighbours.timings);
+            insert(&mut entries, instance, entry, &upstreams.timings);
             former
         };
         let known = Known {
@@ -253,7 +253,7 @@ impl Drivers {
             snapshot: first,
             started,
         };
-        let driving = Box::pin(drive(neighbours.clone(), operation, told));
+        let driving = Box::pin(drive(upstreams.clone(), operation, told));
         let this = self.clone();
         self.runtime.spawn(async move {
             let driving = async {
@@ -278,12 +278,12 @@ impl Drivers {
 
     /// Starts driving what nobody here is at. Without the instance's lock what was read may be out of date: an operation that
     /// is being submitted, or driven, stays as it is.
-    pub(crate) fn take_over(&self, neighbours: &Arc<Neighbours>, operation: Operation) -> Known {
+    pub(crate) fn take_over(&self, upstreams: &Arc<Upstreams>, operation: Operation) -> Known {
         let at_work = self
             .lock()
             .get(&operation.instance)
-            .and_then(|entry| entry.at_work(&neighbours.timings));
-        at_work.unwrap_or_else(|| self.start(neighbours, operation, None))
+            .and_then(|entry| entry.at_work(&upstreams.timings));
+        at_work.unwrap_or_else(|| self.start(upstreams, operation, None))
     }
 
     /// What is known of the instance's latest operation without asking anybody.
@@ -390,17 +390,17 @@ fn insert(entries: &mut Entries, instance: InstanceId, entry: Entry, timings: &T
 /// Drives an operation to its end. A driver that panics is followed by another: the operation goes on at the Director, and
 /// nobody else would look after it.
 async fn drive(
-    neighbours: Arc<Neighbours>,
+    upstreams: Arc<Upstreams>,
     mut operation: Operation,
     snapshot: watch::Sender<Snapshot>,
 ) {
     let (request, instance) = (operation.record.request.clone(), operation.instance.clone());
-    let pause = neighbours.timings.longest_retry;
+    let pause = upstreams.timings.longest_retry;
     let driver = || {
         // What has been told as the end is not taken back.
         let is_in_progress = snapshot.borrow().is_in_progress();
         let driver = is_in_progress.then(|| {
-            let driver = Driver::new(neighbours.clone(), operation.clone(), snapshot.clone());
+            let driver = Driver::new(upstreams.clone(), operation.clone(), snapshot.clone());
             Box::pin(driver.run())
         });
         operation.begun = Begun::Elsewhere;

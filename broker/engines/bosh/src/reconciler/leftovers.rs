@@ -7,7 +7,7 @@ use odb_config::BoshConfigs;
 use odb_redaction::Chain;
 
 use crate::{
-    Neighbours,
+    Upstreams,
     deployment::{config_name, deployment},
     instance_clients::ClientFault,
     reconciler::insistence::Transient,
@@ -36,53 +36,53 @@ impl Transient for LeftoversFault {
 
 /// Removes everything that an instance leaves behind. Safe to repeat.
 pub(crate) async fn remove(
-    neighbours: &Neighbours,
+    upstreams: &Upstreams,
     call: &Call,
     instance: &InstanceId,
     client: ClientRole,
 ) -> Result<(), LeftoversFault> {
-    if let Some(bindings) = &neighbours.bindings {
+    if let Some(bindings) = &upstreams.bindings {
         bindings.remove_all(call, instance).await?;
     }
-    remove_without_marker(neighbours, call, instance, client).await?;
-    tolerate_missing_rights(neighbours.markers.delete(call, instance).await)?;
+    remove_without_marker(upstreams, call, instance, client).await?;
+    tolerate_missing_rights(upstreams.markers.delete(call, instance).await)?;
     Ok(())
 }
 
 /// The same but for bindings, and for what is remembered of the instance.
 pub(crate) async fn remove_without_marker(
-    neighbours: &Neighbours,
+    upstreams: &Upstreams,
     call: &Call,
     instance: &InstanceId,
     client: ClientRole,
 ) -> Result<(), LeftoversFault> {
-    match neighbours.configs {
+    match upstreams.configs {
         BoshConfigs::Enabled => {
-            tolerate_missing_rights(delete_configs(neighbours, call, instance).await)?;
+            tolerate_missing_rights(delete_configs(upstreams, call, instance).await)?;
         }
         BoshConfigs::Disabled => {}
     }
-    let Neighbours {
+    let Upstreams {
         director, secrets, ..
-    } = neighbours;
+    } = upstreams;
     secrets.remove_all(call, director, instance).await?;
-    Ok(delete_client(neighbours, call, instance, client).await?)
+    Ok(delete_client(upstreams, call, instance, client).await?)
 }
 
 /// Deletes the UAA client of the instance, unless it is known that there is none. It comes last: the other servers need not
 /// wait for a UAA that does not answer.
 async fn delete_client(
-    neighbours: &Neighbours,
+    upstreams: &Upstreams,
     call: &Call,
     instance: &InstanceId,
     client: ClientRole,
 ) -> Result<(), ClientFault> {
-    let clients = &neighbours.clients;
+    let clients = &upstreams.clients;
     if client == ClientRole::None && !clients.are_defined() {
         return Ok(());
     }
     match clients
-        .delete(&call_about_client(neighbours, call), instance)
+        .delete(&call_about_client(upstreams, call), instance)
         .await
     {
         Err(fault) if fault.is_missing_right() => {
@@ -94,23 +94,23 @@ async fn delete_client(
 }
 
 /// Where clients are not defined an instance is unlikely to have one, and the UAA need not be there: it gets little time.
-pub(crate) fn call_about_client(neighbours: &Neighbours, call: &Call) -> Call {
-    if neighbours.clients.are_defined() {
+pub(crate) fn call_about_client(upstreams: &Upstreams, call: &Call) -> Call {
+    if upstreams.clients.are_defined() {
         return call.clone();
     }
     Call {
-        deadline: call.deadline.within(neighbours.timings.undefined_client),
+        deadline: call.deadline.within(upstreams.timings.undefined_client),
         ..call.clone()
     }
 }
 
 /// Deletes the configs that the adapter asked for; they carry the deployment's name.
 async fn delete_configs(
-    neighbours: &Neighbours,
+    upstreams: &Upstreams,
     call: &Call,
     instance: &InstanceId,
 ) -> Result<(), ServiceError> {
-    let (director, name) = (&neighbours.director, config_name(&deployment(instance)));
+    let (director, name) = (&upstreams.director, config_name(&deployment(instance)));
     for config in director.configs_named(call, &name).await? {
         director.delete_config(call, &config.kind, &name).await?;
     }

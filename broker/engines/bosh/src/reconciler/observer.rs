@@ -14,7 +14,7 @@ use odb_redaction::Redaction;
 use tokio::time::Instant;
 
 use crate::{
-    Neighbours,
+    Upstreams,
     deployment::of_context,
     reconciler::{
         insistence::Inquirer,
@@ -32,7 +32,7 @@ const OUTPUT_TAIL: usize = 1000;
 
 /// Looks at the tasks of one operation.
 pub(crate) struct Observer {
-    neighbours: Arc<Neighbours>,
+    upstreams: Arc<Upstreams>,
     deployment: DeploymentName,
     inquirer: Inquirer,
     /// Tasks that were started or found; the Director's list by context might lag behind.
@@ -47,12 +47,12 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub(crate) fn new(
-        neighbours: Arc<Neighbours>,
+        upstreams: Arc<Upstreams>,
         operation: &Operation,
         inquirer: Inquirer,
     ) -> Self {
         Self {
-            neighbours,
+            upstreams,
             deployment: operation.deployment(),
             inquirer,
             known: operation.first_task.into_iter().collect(),
@@ -114,7 +114,7 @@ impl Observer {
     }
 
     async fn listed(&mut self, context: &ContextId) -> Result<Vec<Task>, ServiceError> {
-        let director = &self.neighbours.director;
+        let director = &self.upstreams.director;
         let filter = &of_context(context);
         let asked = Instant::now();
         let list = |call| async move { director.tasks(&call, filter).await };
@@ -132,7 +132,7 @@ impl Observer {
         let listed: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
         let unlisted: Vec<TaskId> = self.known.difference(&listed).copied().collect();
         for id in unlisted {
-            let director = &self.neighbours.director;
+            let director = &self.upstreams.director;
             let asked = Instant::now();
             let read = |call| async move { director.task(&call, id).await };
             let (task, unanswered) = self
@@ -148,7 +148,7 @@ impl Observer {
     }
 
     fn note_answer(&mut self, asked: Instant, unanswered: u32) {
-        if unanswered > 0 || asked.elapsed() >= self.neighbours.timings.lost_answer {
+        if unanswered > 0 || asked.elapsed() >= self.upstreams.timings.lost_answer {
             self.answered_since = Instant::now();
         }
     }
@@ -188,7 +188,7 @@ impl Observer {
 
     /// A failing errand leaves its task `done`; each instance has its own exit code, and each counts.
     async fn errand_results(&self, task: TaskId) -> Result<Vec<ErrandResult>, ServiceError> {
-        let director = &self.neighbours.director;
+        let director = &self.upstreams.director;
         let read = |call| async move { director.errand_results(&call, task).await };
         let results = self
             .inquirer

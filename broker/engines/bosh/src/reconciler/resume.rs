@@ -21,7 +21,7 @@ pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Fa
         let is_open = stored.marker.outcome.is_none();
         is_open.then_some((instance, stored))
     };
-    let found: Vec<_> = match engine.neighbours.markers.ours_with(call, open).await {
+    let found: Vec<_> = match engine.upstreams.markers.ours_with(call, open).await {
         Ok(found) => found,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
             tracing::warn!(

@@ -79,11 +79,11 @@ pub(crate) fn give_up(
     context: &ContextId,
     request: &RequestId,
 ) {
-    engine.neighbours.given_up.add(context.clone());
-    let (neighbours, instance) = (engine.neighbours.clone(), instance.clone());
+    engine.upstreams.given_up.add(context.clone());
+    let (upstreams, instance) = (engine.upstreams.clone(), instance.clone());
     let (context, request) = (context.clone(), request.clone());
     engine.drivers.spawn(async move {
-        let (timings, markers) = (neighbours.timings, &neighbours.markers);
+        let (timings, markers) = (upstreams.timings, &upstreams.markers);
         let (instance, context, request) = (&instance, &context, &request);
         let call = &|| Call::within(timings.driver_call).with_request_id(request.as_str());
         let look = || async move { match markers.read(&call(), instance).await {

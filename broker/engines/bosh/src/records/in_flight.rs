@@ -56,14 +56,14 @@ pub(crate) async fn in_flight(
         Some(started) => Ok(InFlight::OnItsWay { stored, started }),
         // The driver has taken the marker back, as far as it could.
         None => Ok(InFlight::AtRest(
-            engine.neighbours.markers.read(call, instance).await?,
+            engine.upstreams.markers.read(call, instance).await?,
         )),
     }
 }
 
 /// Whether it is known here that nothing of the operation was ever handed over.
 pub(crate) fn never_began(engine: &BoshEngine, instance: &InstanceId, marker: &Marker) -> bool {
-    engine.neighbours.given_up.includes(&marker.context)
+    engine.upstreams.given_up.includes(&marker.context)
         || engine.drivers.known(instance).is_some_and(|known| {
             known.is_of(marker) && known.snapshot.state == SnapshotState::NeverSubmitted
         })
@@ -83,7 +83,7 @@ pub(crate) async fn operation_in_progress(
     if engine.is_resumed.load(Ordering::Acquire) {
         return Ok(None);
     }
-    let stored = match engine.neighbours.markers.read(call, instance).await {
+    let stored = match engine.upstreams.markers.read(call, instance).await {
         Ok(stored) => stored,
         // What cannot be read is not picked up either.
         Err(
@@ -104,7 +104,7 @@ pub(crate) async fn operation_in_progress(
 /// Follows the operation of a marker to its end, unless that is done already.
 pub(crate) fn take_over(engine: &BoshEngine, instance: &InstanceId, stored: StoredMarker) -> Known {
     let operation = Operation::of_stored(instance, stored);
-    engine.drivers.take_over(&engine.neighbours, operation)
+    engine.drivers.take_over(&engine.upstreams, operation)
 }
 
 /// The answer to the request that began an operation, as soon as its driver knows the first task. `None`: there is none.
@@ -117,7 +117,7 @@ async fn started(
     let operation = Operation::of_stored(instance, stored.clone());
     engine
         .drivers
-        .start(&engine.neighbours, operation.clone(), None);
+        .start(&engine.upstreams, operation.clone(), None);
     if stored.marker.cuts_short.is_some() {
         return Ok(Some(operation.started(None)));
     }

@@ -81,7 +81,7 @@ async fn as_asked(
     match &token.context {
         Some(context) if is_another && token.names(instance) == Some(true) => {
             let filter = of_context(context);
-            let tasks = engine.neighbours.director.tasks(call, &filter).await;
+            let tasks = engine.upstreams.director.tasks(call, &filter).await;
             let tasks = tasks.map_err(Fault::director("list the operation's tasks"))?;
             Ok(if tasks.iter().any(has_failed) {
                 failed(narrative::followed_by_another(token.kind))
@@ -106,7 +106,7 @@ async fn latest(
         }
         return Ok(seen(engine, &known));
     }
-    let stored = engine.neighbours.markers.read(call, instance).await?;
+    let stored = engine.upstreams.markers.read(call, instance).await?;
     let Some(stored) = stored else {
         return match token {
             Some(token) => match adopt(engine, call, instance, token, request).await? {
@@ -139,7 +139,7 @@ async fn adopt(
     token: &OperationToken,
     request: &RequestId,
 ) -> Result<Option<LastOperation>, Fault> {
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let task = match &token.context {
         Some(context) if token.task == UNKNOWN_TASK => {
             let tasks = director.tasks(call, &of_context(context)).await;
@@ -176,14 +176,14 @@ async fn adopt(
         dashboard_url: None,
         labels: Map::new(),
     });
-    record.client = adopted_client(token, engine.neighbours.clients.are_defined());
+    record.client = adopted_client(token, engine.upstreams.clients.are_defined());
     let started = task.started_at.and_then(|at| Timestamp::try_from(at).ok());
     record.began = started.or(record.began);
     let operation = Operation {
         first_task: Some(task.id),
         ..Operation::new(instance, record, None)
     };
-    let adopted = engine.drivers.take_over(&engine.neighbours, operation);
+    let adopted = engine.drivers.take_over(&engine.upstreams, operation);
     Ok(Some(seen(engine, &adopted)))
 }
 
@@ -215,7 +215,7 @@ async fn was_overtaken(
         deployment: Some(deployment(instance)),
         ..TaskFilter::default()
     };
-    let tasks = engine.neighbours.director.tasks(call, &filter).await;
+    let tasks = engine.upstreams.director.tasks(call, &filter).await;
     let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
     Ok(tasks.iter().any(|task| {
         task.id > first.id
@@ -226,7 +226,7 @@ async fn was_overtaken(
 
 fn seen(engine: &BoshEngine, known: &Known) -> LastOperation {
     let at_work = known.snapshot.since.elapsed();
-    let ask_again = pace(at_work, engine.neighbours.timings.longest_look);
+    let ask_again = pace(at_work, engine.upstreams.timings.longest_look);
     LastOperation::Known(known.view(), ask_again)
 }
 
@@ -292,7 +292,7 @@ async fn trace_of(
     token: &OperationToken,
 ) -> Option<Progress> {
     let name = deployment(instance);
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let tasks = [token.task.number()];
     let traces = traces::of(director, call, &name, Footprint::Tasks(&tasks)).await;
     let progress = traces.ok()?.tasks.first()?.judged.progress;
@@ -317,7 +317,7 @@ async fn look(
     instance: &InstanceId,
 ) -> Result<(Deployment, Option<Task>), Fault> {
     let name = deployment(instance);
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let filter = TaskFilter {
         deployment: Some(name.clone()),
         ..TaskFilter::default()
@@ -358,7 +358,7 @@ fn judge_newest(engine: &BoshEngine, deployed: &Deployment, newest: Option<Task>
                 OperationState::InProgress,
                 "The latest operation is in progress".to_owned(),
             ),
-            engine.neighbours.timings.longest_look,
+            engine.upstreams.timings.longest_look,
         ),
     }
 }

@@ -69,8 +69,8 @@ pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<Instance
         Some((instance, record))
     };
     let (deployed, records) = tokio::join!(
-        engine.neighbours.director.deployments(call),
-        engine.neighbours.markers.all_with(call, keep)
+        engine.upstreams.director.deployments(call),
+        engine.upstreams.markers.all_with(call, keep)
     );
     let deployed = deployed.map_err(Fault::director("list the deployments"))?;
     let mut records: HashMap<_, _> = match records {
@@ -100,8 +100,8 @@ pub(crate) async fn record(
     let known = engine.drivers.known(instance);
     let name = deployment(instance);
     let (deployed, found) = tokio::join!(
-        engine.neighbours.director.deployment(call, &name),
-        engine.neighbours.markers.find(call, instance)
+        engine.upstreams.director.deployment(call, &name),
+        engine.upstreams.markers.find(call, instance)
     );
     let deployment = match deployed.map_err(Fault::director("look the deployment up"))? {
         Deployment::Deployed(_) | Deployment::NeverDeployed => DeploymentPresence::Present,
@@ -125,12 +125,12 @@ pub(crate) async fn record_at_rest(
     call: &Call,
     instance: &InstanceId,
 ) -> Result<InstanceRecord, Fault> {
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let name = deployment(instance);
     let known = engine.drivers.known(instance);
     let (deployed, stored, unfinished) = tokio::join!(
         director.deployment(call, &name),
-        engine.neighbours.markers.read(call, instance),
+        engine.upstreams.markers.read(call, instance),
         unfinished::of(director, call, &name)
     );
     match deployed.map_err(Fault::director("look the deployment up"))? {
@@ -156,7 +156,7 @@ pub(crate) async fn current_plan(
     call: &Call,
     instance: &InstanceId,
 ) -> Result<Option<PlanId>, Fault> {
-    let stored = engine.neighbours.markers.read(call, instance).await?;
+    let stored = engine.upstreams.markers.read(call, instance).await?;
     Ok(stored.and_then(|stored| stored.marker.settled_plan().cloned()))
 }
 
@@ -166,7 +166,7 @@ fn record_with(
     found: Option<Mark>,
     known: Option<&Known>,
 ) -> InstanceRecord {
-    let is_given_up = matches!(&found, Some(Mark::Ours(stored)) if engine.neighbours.given_up.includes(&stored.marker.context));
+    let is_given_up = matches!(&found, Some(Mark::Ours(stored)) if engine.upstreams.given_up.includes(&stored.marker.context));
     record_of(instance, found, known, is_given_up)
 }
 
@@ -201,7 +201,7 @@ pub(crate) async fn recorded_occupancies(
         };
         Some((instance, occupancy))
     };
-    match engine.neighbours.markers.ours_with(call, keep).await {
+    match engine.upstreams.markers.ours_with(call, keep).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => Ok(Vec::new()),
         occupied => occupied.map_err(Fault::director("list the markers")),
     }
@@ -212,7 +212,7 @@ pub(crate) async fn deployed_instances(
     engine: &BoshEngine,
     call: &Call,
 ) -> Result<BTreeSet<InstanceId>, Fault> {
-    let deployments = engine.neighbours.director.deployments(call).await;
+    let deployments = engine.upstreams.director.deployments(call).await;
     let deployments = deployments.map_err(Fault::director("list the deployments"))?;
     Ok(deployments
         .iter()
@@ -238,7 +238,7 @@ pub(crate) async fn is_deployed(
     call: &Call,
     instance: &InstanceId,
 ) -> Result<bool, Fault> {
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let found = director.deployment(call, &deployment(instance)).await;
     match found.map_err(Fault::director("look the deployment up"))? {
         Deployment::Deployed(_) | Deployment::NeverDeployed => Ok(true),
@@ -272,7 +272,7 @@ pub(crate) async fn records_of(
             (instance, record)
         })
     };
-    match engine.neighbours.markers.all_with(call, keep).await {
+    match engine.upstreams.markers.all_with(call, keep).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
             remark_unreadable(&error);
             Ok(HashMap::new())
@@ -287,10 +287,10 @@ pub(crate) async fn ownership(
     call: &Call,
     instance: &InstanceId,
 ) -> Result<Ownership, Fault> {
-    if engine.neighbours.configs == BoshConfigs::Disabled {
+    if engine.upstreams.configs == BoshConfigs::Disabled {
         return Ok(Ownership::Unreadable);
     }
-    match engine.neighbours.markers.find(call, instance).await {
+    match engine.upstreams.markers.find(call, instance).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
             remark_unreadable(&error);
             Ok(Ownership::Unreadable)
@@ -311,7 +311,7 @@ fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: Mark) -> Inst
         Mark::Foreign(Owner::ThisBroker | Owner::Unknown) => InstanceRecord::of(Owner::Unknown),
         Mark::Ours(stored)
             if engine
-                .neighbours
+                .upstreams
                 .markers
                 .is_of_another_foundation(&stored.marker) =>
         {
@@ -338,7 +338,7 @@ pub(crate) async fn in_progress(
         states: TaskState::unfinished(),
         ..TaskFilter::default()
     };
-    let tasks = engine.neighbours.director.tasks(call, &filter).await;
+    let tasks = engine.upstreams.director.tasks(call, &filter).await;
     let tasks = tasks.map_err(Fault::director("list the tasks in progress"))?;
     let newest_last = tasks.iter().filter(|task| unfinished::takes_the_lock(task));
     let operations = newest_last.filter_map(|task| {
@@ -371,7 +371,7 @@ pub(crate) async fn latest_operation(
         limit: Some(LATEST_TASKS),
         ..TaskFilter::default()
     };
-    let tasks = engine.neighbours.director.tasks(call, &filter).await;
+    let tasks = engine.upstreams.director.tasks(call, &filter).await;
     let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
     let newest = tasks.iter().rfind(|task| unfinished::takes_the_lock(task));
     let by_task = newest.map(view_of_task);

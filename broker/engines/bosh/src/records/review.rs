@@ -55,7 +55,7 @@ pub(crate) async fn review(
     if let Some(known) = engine.drivers.known(instance) {
         return Ok(Some(known.view().status(instance.clone())));
     }
-    match engine.neighbours.markers.read(call, instance).await? {
+    match engine.upstreams.markers.read(call, instance).await? {
         Some(stored) if in_flight::never_began(engine, instance, &stored.marker) => {
             review_tasks(engine, call, instance).await
         }
@@ -81,7 +81,7 @@ async fn review_ended(
         limit: Some(LATEST_TASKS),
         ..of_context(&operation.record.context)
     };
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let tasks = director
         .tasks(call, &filter)
         .await
@@ -113,7 +113,7 @@ async fn review_tasks(
     instance: &InstanceId,
 ) -> Result<Option<OperationStatus>, Fault> {
     let name = deployment(instance);
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let filter = TaskFilter {
         deployment: Some(name.clone()),
         limit: Some(LATEST_TASKS),
@@ -184,7 +184,7 @@ async fn look_back_at(
     call: &Call,
     task: &Task,
 ) -> Result<(Judged, StepLog, Option<String>), Fault> {
-    let director = &engine.neighbours.director;
+    let director = &engine.upstreams.director;
     let doing = Doing::of(&task.description);
     let mut results = Vec::new();
     let progress = match (&task.state, &doing) {

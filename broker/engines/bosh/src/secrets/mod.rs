@@ -28,7 +28,7 @@ use odb_clients::{
 use odb_core::credhub_names::capitals;
 use odb_redaction::Chain;
 
-use crate::{BoshEngine, Neighbours, deployment::deployment};
+use crate::{BoshEngine, Upstreams, deployment::deployment};
 
 pub(crate) use managed::NewSecret;
 pub(crate) use managed::{FormerSecret, SecretFault};
@@ -52,9 +52,9 @@ pub(crate) async fn secrets_for_bindings(
     deployment: &DeploymentName,
     manifest: &ManifestText,
 ) -> Option<Secrets> {
-    let Neighbours {
+    let Upstreams {
         director, secrets, ..
-    } = &*engine.neighbours;
+    } = &*engine.upstreams;
     let call = Call {
         deadline: call.deadline.within(call.deadline.remaining() / 2),
         ..call.clone()

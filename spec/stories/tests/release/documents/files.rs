@@ -92,7 +92,7 @@ fn every_block_of_json_is_json() {
 
 /// Configurations of others: YAML without a key twice, and with the keys that say what it is.
 #[test]
-fn every_configuration_of_a_neighbour_is_loaded() {
+fn every_configuration_of_an_upstream_is_loaded() {
     let metrics = metrics();
     for (place, fence) in blocks(|fence| fence.language() == "yaml") {
         let wanted: &[&str] = match fence.information.as_str() {

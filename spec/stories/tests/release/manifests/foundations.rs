@@ -1,7 +1,7 @@
 //! The clients that `manifests/foundation/` makes are enough for a broker, and have not more rights than the document says.
 
 use odb_stories::{
-    Foundation, Neighbour, Order,
+    Foundation, Order, Upstream,
     manifest::{Manifest, OpsFile, Variables, find},
     new_id,
 };
@@ -178,19 +178,15 @@ async fn a_broker_gets_along_with_these_clients_and_this_cloud_config() {
     let foundation = Foundation::setup()
         .without_processes()
         .with_cloud_config(&cloud_config())
-        .with_client_for(Neighbour::Director, BROKER, &director_clients[BROKER])
+        .with_client_for(Upstream::Director, BROKER, &director_clients[BROKER])
         .with_client_for(
-            Neighbour::DirectorCredHub,
+            Upstream::DirectorCredHub,
             SECRETS,
             &director_clients[SECRETS],
         )
+        .with_client_for(Upstream::CloudController, BROKER, &platform_clients[BROKER])
         .with_client_for(
-            Neighbour::CloudController,
-            BROKER,
-            &platform_clients[BROKER],
-        )
-        .with_client_for(
-            Neighbour::RuntimeCredHub,
+            Upstream::RuntimeCredHub,
             SECRETS,
             &platform_clients[SECRETS],
         )

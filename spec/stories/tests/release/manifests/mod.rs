@@ -7,13 +7,13 @@
 //! | `purposes` | each ops file does what it is for |
 //! | `combinations` | all that go together give a broker (the document's commands: `documents`) |
 //! | `cloud_config` | the cloud config has what the manifests name |
-//! | `neighbours` | jobs of other releases have what they need |
+//! | `upstreams` | jobs of other releases have what they need |
 //! | `foundations` | the clients that a broker needs are made, and are enough |
 
 mod cloud_config;
 mod combinations;
 mod foundations;
-mod neighbours;
 mod purposes;
 mod site;
 mod table;
+mod upstreams;

@@ -43,7 +43,7 @@ pub(super) fn of_the_broker_itself() -> Vec<Property> {
     properties
 }
 
-pub(super) fn of_neighbours() -> Vec<Property> {
+pub(super) fn of_upstreams() -> Vec<Property> {
     let client = "/bosh/authentication/uaa/client_credentials";
     vec![
         same("bosh.url", json!("https://10.0.0.7")),

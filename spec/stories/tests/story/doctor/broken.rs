@@ -1,4 +1,4 @@
-//! Each neighbour broken in turn: the right one is blamed, and no other, and what helps is told.
+//! Each upstream broken in turn: the right one is blamed, and no other, and what helps is told.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ struct Case {
     what: &'static str,
     faults: Vec<Value>,
     changes: Vec<(&'static str, Value)>,
-    /// Neighbour, probe and code of each finding.
+    /// Upstream, probe and code of each finding.
     blamed: Vec<(&'static str, &'static str, &'static str)>,
     /// What the findings say among other things.
     told: Vec<String>,
@@ -59,8 +59,8 @@ impl Case {
         self
     }
 
-    fn blames(mut self, neighbour: &'static str, probe: &'static str, code: &'static str) -> Self {
-        self.blamed.push((neighbour, probe, code));
+    fn blames(mut self, upstream: &'static str, probe: &'static str, code: &'static str) -> Self {
+        self.blamed.push((upstream, probe, code));
         self
     }
 
@@ -95,9 +95,9 @@ impl Case {
         let mut blamed: Vec<_> = self
             .blamed
             .iter()
-            .map(|(neighbour, probe, code)| {
+            .map(|(upstream, probe, code)| {
                 (
-                    (*neighbour).to_owned(),
+                    (*upstream).to_owned(),
                     (*probe).to_owned(),
                     (*code).to_owned(),
                 )
@@ -187,7 +187,7 @@ async fn run_all(foundation: &Foundation, cases: Vec<Case>) {
 }
 
 #[tokio::test]
-async fn a_neighbour_that_cannot_be_spoken_to_is_named_with_the_key_to_look_at() {
+async fn an_upstream_that_cannot_be_spoken_to_is_named_with_the_key_to_look_at() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -296,7 +296,7 @@ async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_aut
             &["has an authority of that name, and it is another one"],
         ),
     ] {
-        for (server, neighbour, code) in [
+        for (server, upstream, code) in [
             ("director", "director", "ODB-1101"),
             ("bosh-uaa", "director-uaa", "ODB-1101"),
             ("credhub", "director-credhub", "ODB-1117"),
@@ -306,7 +306,7 @@ async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_aut
         ] {
             let case = Case::of(flaw)
                 .fault(server, certificate(flaw))
-                .blames(neighbour, "certificate", code)
+                .blames(upstream, "certificate", code)
                 .tells(told);
             cases.push(case);
         }
@@ -448,7 +448,7 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_told() {
 }
 
 #[tokio::test]
-async fn when_all_neighbours_agree_on_another_time_it_is_this_machines_clock() {
+async fn when_all_upstreams_agree_on_another_time_it_is_this_machines_clock() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()

@@ -58,20 +58,20 @@ async fn where_all_is_well_every_row_has_a_tick_and_nothing_has_been_changed() {
     let probes = report["probes"].as_array().unwrap();
     let not_asked = ["service-instances-api"];
     for probe in probes {
-        let neighbour = probe["neighbour"].as_str().unwrap();
-        let expected = if not_asked.contains(&neighbour) {
+        let upstream = probe["upstream"].as_str().unwrap();
+        let expected = if not_asked.contains(&upstream) {
             "not-asked"
         } else {
             "fine"
         };
         assert_eq!(probe["result"], expected, "{probe}");
     }
-    for (neighbour, wanted) in LOOKED_AT {
+    for (upstream, wanted) in LOOKED_AT {
         for probe in wanted.split(' ') {
-            let is_it = |row: &&Value| row["neighbour"] == *neighbour && row["probe"] == probe;
+            let is_it = |row: &&Value| row["upstream"] == *upstream && row["probe"] == probe;
             assert!(
                 probes.iter().any(|row| is_it(&row)),
-                "{neighbour} {probe}: {report:#}"
+                "{upstream} {probe}: {report:#}"
             );
         }
     }
@@ -137,7 +137,7 @@ async fn what_is_not_configured_is_not_asked_and_the_reason_is_told() {
 
     assert_eq!(ran.status, 0, "{}", ran.output);
     let report = ran.report();
-    for (neighbour, why) in [
+    for (upstream, why) in [
         ("director-uaa", "keeps its users itself"),
         (
             "director-credhub",
@@ -151,9 +151,9 @@ async fn what_is_not_configured_is_not_asked_and_the_reason_is_told() {
         let probes = report["probes"].as_array().unwrap();
         let told = probes.iter().any(|probe| {
             let text = probe["text"].as_str().unwrap();
-            probe["neighbour"] == neighbour && probe["result"] == "not-asked" && text.contains(why)
+            probe["upstream"] == upstream && probe["result"] == "not-asked" && text.contains(why)
         });
-        assert!(told, "{neighbour}: {report:#}");
+        assert!(told, "{upstream}: {report:#}");
     }
     let listed = report["probes"].as_array().unwrap().iter();
     let mut listed = listed.filter(|probe| probe["probe"] == "list" && probe["result"] == "fine");
@@ -187,7 +187,7 @@ async fn behind_a_proxy_names_are_not_looked_up_here() {
         let probes = report["probes"].as_array().unwrap();
         let row = probes
             .iter()
-            .find(|row| row["neighbour"] == "director" && row["probe"] == probe);
+            .find(|row| row["upstream"] == "director" && row["probe"] == probe);
         let row = row.unwrap_or_else(|| panic!("{probe}: {report:#}"));
         assert_eq!(row["result"], "not-asked");
         assert!(
@@ -236,10 +236,10 @@ async fn faults_of_the_file_are_told_and_whoever_can_be_asked_is_asked_all_the_s
     ] {
         assert!(keys.contains(&key), "{keys:?}");
     }
-    let result = |neighbour: &str, probe: &str| {
+    let result = |upstream: &str, probe: &str| {
         let probes = report["probes"].as_array().unwrap();
         let mut probes = probes.iter();
-        let found = probes.find(|row| row["neighbour"] == neighbour && row["probe"] == probe);
+        let found = probes.find(|row| row["upstream"] == upstream && row["probe"] == probe);
         found.map(|row| row["result"].clone()).unwrap_or_default()
     };
     assert_eq!(result("director", "answer"), "not-asked");
@@ -271,12 +271,12 @@ async fn a_broken_root_is_told_once_and_nobody_is_asked_who_would_be_believed_by
     assert_eq!(keys, ["bosh.root_ca_cert", "cf.root_ca_cert"]);
     assert_eq!(report["findings"], json!([]), "{}", ran.output);
     let probes = report["probes"].as_array().unwrap();
-    for neighbour in ["director", "cloud-controller", "cloud-controller-uaa"] {
-        let rows = probes.iter().filter(|row| row["neighbour"] == neighbour);
+    for upstream in ["director", "cloud-controller", "cloud-controller-uaa"] {
+        let rows = probes.iter().filter(|row| row["upstream"] == upstream);
         let told: Vec<_> = rows.map(|row| (&row["result"], &row["text"])).collect();
         let result = json!("not-asked");
         let why = json!("not asked, because of the faults in the file");
-        assert_eq!(told, [(&result, &why)], "{neighbour}: {}", ran.output);
+        assert_eq!(told, [(&result, &why)], "{upstream}: {}", ran.output);
     }
     let text = doctor(broken(), &[]).await.output;
     assert!(

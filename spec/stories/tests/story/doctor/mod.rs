@@ -1,9 +1,9 @@
-//! `on-demand-broker doctor` tries every neighbour, blames the right one, and changes nothing.
+//! `on-demand-broker doctor` tries every upstream, blames the right one, and changes nothing.
 //!
 //! | file | who is ill |
 //! | --- | --- |
 //! | `healthy` | nobody |
-//! | `broken` | each neighbour in turn |
+//! | `broken` | each upstream in turn |
 //! | `rights` | nobody, but rights are missing, as `docs/operators/permissions.md` has them |
 //! | `document` | whoever is in `docs/operators/doctor.md` |
 
@@ -42,7 +42,7 @@ impl Ran {
         others.cloned().collect()
     }
 
-    /// Who is blamed, by neighbour, probe and code.
+    /// Who is blamed, by upstream, probe and code.
     fn blamed(&self) -> Vec<(String, String, String)> {
         let findings = self.findings();
         let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or("").to_owned();
@@ -50,7 +50,7 @@ impl Ran {
             .iter()
             .map(|finding| {
                 (
-                    text(finding, "neighbour"),
+                    text(finding, "upstream"),
                     text(finding, "probe"),
                     text(finding, "code"),
                 )

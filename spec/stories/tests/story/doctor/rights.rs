@@ -217,7 +217,7 @@ fn with_all<'f>(foundation: &'f Foundation, clients: &[GuidedClient]) -> BrokerC
 /// Does what the remedy of a finding has an administrator do.
 async fn follow(foundation: &Foundation, finding: &Value) {
     let remedy = finding["remedy"].as_str().expect("there is one");
-    let side = match finding["neighbour"].as_str() {
+    let side = match finding["upstream"].as_str() {
         Some("director" | "director-credhub") => Side::Director,
         _ => Side::Platform,
     };
@@ -290,10 +290,10 @@ async fn the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed(
         let blamed: BTreeSet<_> = ran
             .blamed()
             .into_iter()
-            .map(|(neighbour, probe, code)| format!("{neighbour} {probe} {code}"))
+            .map(|(upstream, probe, code)| format!("{upstream} {probe} {code}"))
             .collect();
-        let (neighbour, code) = client.blamed(&right);
-        let expected = BTreeSet::from([format!("{neighbour} rights {code}")]);
+        let (upstream, code) = client.blamed(&right);
+        let expected = BTreeSet::from([format!("{upstream} rights {code}")]);
         let findings = ran.findings();
         let finding = findings.first().unwrap_or(&Value::Null);
         let came = finding["came"].as_str().unwrap_or_default();

@@ -16,7 +16,7 @@ const USUAL: usize = 54;
 const STAGES: usize = 5;
 
 #[tokio::test]
-async fn whatever_a_neighbour_does_nothing_is_lost_doubled_or_left_behind() {
+async fn whatever_an_upstream_does_nothing_is_lost_doubled_or_left_behind() {
     let mut stage = Stage::set_up().await;
     let recorded = stage.record_all().await;
     drop(stage);

@@ -66,7 +66,7 @@ fn cases(recording: &Recording) -> impl Iterator<Item = Case> {
 /// When the broker dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
-    /// The neighbour has not seen the call, and never will.
+    /// The upstream has not seen the call, and never will.
     Before,
     /// It has done what was asked, and the answer is not there yet.
     After,

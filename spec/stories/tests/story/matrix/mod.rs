@@ -1,6 +1,6 @@
 //! Every fault at every outgoing call of every operation, and death at every call.
 //!
-//! An operation is carried out once without faults, and what the broker asked of its neighbours is recorded. From the
+//! An operation is carried out once without faults, and what the broker asked of its upstreams is recorded. From the
 //! recording come the cases, so that a new call joins by itself. Each case has an instance of its own on one of a few
 //! foundations; whatever happens in it, in the end:
 //!

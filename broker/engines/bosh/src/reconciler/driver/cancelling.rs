@@ -45,7 +45,7 @@ impl Driver {
     /// Director has given that up. One that the Director does not let us cancel goes on to its own end.
     pub(super) async fn cancel(&mut self, task: TaskId, stage: usize) -> Result<(), Obstacle> {
         self.tell(stage);
-        let director = &self.context.neighbours.director;
+        let director = &self.context.upstreams.director;
         let cancel = |call| async move { director.cancel(&call, task).await };
         match self.context.inquirer.insist("cancel a task", cancel).await {
             Ok(Cancellation::Requested) => {
@@ -80,7 +80,7 @@ impl Driver {
             Err(error) => return Err(error.into()),
         }
         self.repeats = (self.plea() == Some(Plea::Granted))
-            .then(|| Repeats::new(&self.context.neighbours.timings));
+            .then(|| Repeats::new(&self.context.upstreams.timings));
         let followed = self.follow(task, stage).await;
         self.repeats = None;
         Ok(followed?)
@@ -100,7 +100,7 @@ impl Driver {
         );
         if let Err(error) = self
             .context
-            .neighbours
+            .upstreams
             .director
             .cancel(&self.context.call(), task)
             .await

@@ -14,7 +14,7 @@ use super::{
     obstacle::Obstacle,
 };
 use crate::{
-    Neighbours, configs,
+    Upstreams, configs,
     deployment::config_name,
     instance_clients::{ClientFault, Making},
     reconciler::leftovers::{self, LeftoversFault},
@@ -24,14 +24,14 @@ use crate::{
 /// Removes what an instance leaves behind; the marker goes last. A server that fails for long ends the operation: its
 /// deployment is deleted, and a repeat of the deletion removes the rest.
 pub(super) async fn remove_instance(context: &Context) -> Result<(), Obstacle> {
-    let inquirer = context.inquirer.within(context.neighbours.timings.clean_up);
+    let inquirer = context.inquirer.within(context.upstreams.timings.clean_up);
     let found = context.look_up(&inquirer).await;
     if !is_absent(&found.map_err(Obstacle::unclean)?) {
         return Err(Obstacle::new("the deployment is still there".to_owned()));
     }
-    let (neighbours, instance) = (&context.neighbours, &context.operation.instance);
+    let (upstreams, instance) = (&context.upstreams, &context.operation.instance);
     let client = context.operation.record.client;
-    let remove = |call| async move { leftovers::remove(neighbours, &call, instance, client).await };
+    let remove = |call| async move { leftovers::remove(upstreams, &call, instance, client).await };
     let what = "remove what the instance leaves behind";
     let removed = inquirer.insist(what, remove).await;
     removed.map_err(Obstacle::unclean)
@@ -49,10 +49,7 @@ pub(super) async fn after_success(context: &Context) {
 
 /// Deletes the configs that the adapter has given up: what is deployed now does without them.
 async fn delete_obsolete_configs(context: &Context) {
-    let (director, name) = (
-        &context.neighbours.director,
-        &context.operation.deployment(),
-    );
+    let (director, name) = (&context.upstreams.director, &context.operation.deployment());
     for (kind, version) in &context.operation.record.obsolete_configs {
         let Ok(kind) = ConfigType::try_from(kind.clone()) else {
             continue;
@@ -73,7 +70,7 @@ async fn prune_secrets(context: &Context) {
         context.operation.kind(),
         OperationKind::Update | OperationKind::Upgrade
     );
-    if !deploys || !context.neighbours.secrets.are_kept() {
+    if !deploys || !context.upstreams.secrets.are_kept() {
         return;
     }
     let warn = |fault: &LeftoversFault| tracing::warn!(code = %Code::CleanUp, error = %Chain(fault), "could not delete secrets that are not used any more");
@@ -83,12 +80,12 @@ async fn prune_secrets(context: &Context) {
 }
 
 async fn try_to_prune_secrets(context: &Context) -> Result<(), LeftoversFault> {
-    let Neighbours {
+    let Upstreams {
         director,
         secrets,
         configs,
         ..
-    } = &*context.neighbours;
+    } = &*context.upstreams;
     let (call, operation) = (context.call(), &context.operation);
     let name = operation.deployment();
     let deployed = director.deployment(&call, &name).await?;
@@ -118,7 +115,7 @@ pub(super) async fn settle_client(context: &Context) {
 }
 
 async fn try_to_settle_client(context: &Context) -> Result<(), ClientFault> {
-    let (clients, operation) = (&context.neighbours.clients, &context.operation);
+    let (clients, operation) = (&context.upstreams.clients, &context.operation);
     let (call, instance) = (context.call(), &operation.instance);
     let redeployed = matches!(
         operation.kind(),
@@ -139,7 +136,7 @@ async fn try_to_settle_client(context: &Context) -> Result<(), ClientFault> {
                 .await
         }
         ClientRole::Kept if redeployed && !clients.are_defined() => {
-            let call = leftovers::call_about_client(&context.neighbours, &call);
+            let call = leftovers::call_about_client(&context.upstreams, &call);
             clients.delete(&call, instance).await
         }
         ClientRole::None | ClientRole::Kept => Ok(()),

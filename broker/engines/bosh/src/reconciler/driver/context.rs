@@ -10,7 +10,7 @@ use odb_clients::{
 use odb_core::user_message::UserMessage;
 
 use crate::{
-    Neighbours,
+    Upstreams,
     deployment::task_reference,
     reconciler::{
         insistence::{Inquirer, Transient},
@@ -25,14 +25,14 @@ const CLEAN_UP_ATTEMPTS: u32 = 4;
 
 /// An operation and the upstreams that it concerns.
 pub(super) struct Context {
-    pub(super) neighbours: Arc<Neighbours>,
+    pub(super) upstreams: Arc<Upstreams>,
     pub(super) operation: Operation,
     pub(super) inquirer: Inquirer,
 }
 
 impl Context {
     pub(super) fn call(&self) -> Call {
-        Call::within(self.neighbours.timings.driver_call)
+        Call::within(self.upstreams.timings.driver_call)
             .with_request_id(self.operation.record.request.as_str())
     }
 
@@ -47,7 +47,7 @@ impl Context {
 
     /// Looks the deployment up as long as `inquirer` has time.
     pub(super) async fn look_up(&self, inquirer: &Inquirer) -> Result<Deployment, ServiceError> {
-        let (director, name) = (&self.neighbours.director, &self.operation.deployment());
+        let (director, name) = (&self.upstreams.director, &self.operation.deployment());
         let look = |call| async move { director.deployment(&call, name).await };
         inquirer.insist("look the deployment up", look).await
     }
@@ -63,7 +63,7 @@ impl Context {
 
     /// The marker of the instance, if it is one that this broker understands.
     pub(super) async fn latest_marker(&self) -> Result<Option<StoredMarker>, ServiceError> {
-        let (markers, instance) = (&self.neighbours.markers, &self.operation.instance);
+        let (markers, instance) = (&self.upstreams.markers, &self.operation.instance);
         let read = |call| async move {
             match markers.read(&call, instance).await {
                 Ok(latest) => Ok(latest),
@@ -82,7 +82,7 @@ impl Context {
     ) where
         Trying: Future<Output = Result<(), E>>,
     {
-        let mut backoff = Backoff::between_attempts(&self.neighbours.timings);
+        let mut backoff = Backoff::between_attempts(&self.upstreams.timings);
         for attempt in 1..=CLEAN_UP_ATTEMPTS {
             let Err(error) = clean_up().await else {
                 return;
@@ -97,7 +97,7 @@ impl Context {
 
     pub(super) fn user_message(&self, task: Option<TaskId>) -> UserMessage<'_> {
         UserMessage {
-            service: &self.neighbours.offering.name,
+            service: &self.upstreams.offering.name,
             instance: &self.operation.instance,
             request: &self.operation.record.request,
             reference: task.or(self.operation.first_task).map(task_reference),

@@ -106,17 +106,14 @@ async fn read(context: &Context, observer: &Observer) -> Result<Traces, ServiceE
         None if known.is_empty() => return Ok(Traces::default()),
         None => Footprint::Tasks(&known),
     };
-    let (director, name) = (
-        &context.neighbours.director,
-        &context.operation.deployment(),
-    );
+    let (director, name) = (&context.upstreams.director, &context.operation.deployment());
     let read = |call| async move { traces::of(director, &call, name, footprint).await };
     context.inquirer.insist("read the audit", read).await
 }
 
 /// The record of the operation's marker: what it did is later. A cancellation has written the marker once more.
 async fn write_of_marker(context: &Context) -> Result<Option<AuditRecord>, ServiceError> {
-    let (markers, operation) = (&context.neighbours.markers, &context.operation);
+    let (markers, operation) = (&context.upstreams.markers, &context.operation);
     if operation.stored.is_none() {
         return Ok(None);
     }
@@ -136,7 +133,7 @@ async fn has_older_tasks(context: &Context) -> Result<bool, ServiceError> {
     if operation.kind() == OperationKind::Create || operation.kind().deletes() {
         return Ok(false);
     }
-    let director = &context.neighbours.director;
+    let director = &context.upstreams.director;
     let filter = &TaskFilter {
         deployment: Some(operation.deployment()),
         ..TaskFilter::default()

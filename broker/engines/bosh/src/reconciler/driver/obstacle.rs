@@ -100,12 +100,12 @@ impl Driver {
 
     /// The event log of the task that failed. That it failed is known without it: it is not waited for without end.
     async fn failed_events(&self, task: TaskId) -> Option<Vec<Event>> {
-        let mut backoff = Backoff::between_attempts(&self.context.neighbours.timings);
+        let mut backoff = Backoff::between_attempts(&self.context.upstreams.timings);
         let mut attempt = 1;
         loop {
             let error = match self
                 .context
-                .neighbours
+                .upstreams
                 .director
                 .events(&self.context.call(), task, 0)
                 .await
@@ -176,7 +176,7 @@ impl Driver {
             description,
             condition: *condition,
         };
-        let detail = self.context.neighbours.error_detail;
+        let detail = self.context.upstreams.error_detail;
         let told = match end {
             Ending::Cancellation => description.clone(),
             Ending::Failure

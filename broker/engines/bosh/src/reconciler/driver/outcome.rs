@@ -33,7 +33,7 @@ pub(super) async fn write_outcome(
     };
     let record = context.operation.record.clone().ended(outcome.clone(), now);
     let written = context
-        .neighbours
+        .upstreams
         .markers
         .write(
             &context.call(),

@@ -24,13 +24,13 @@ pub(super) async fn roll_back(context: &Context) {
 }
 
 async fn try_to_roll_back(context: &Context) -> Result<(), LeftoversFault> {
-    let (neighbours, operation) = (&context.neighbours, &context.operation);
+    let (upstreams, operation) = (&context.upstreams, &context.operation);
     if !context.is_latest().await? {
         return Ok(());
     }
     if operation.kind() != OperationKind::Create {
         let restore = |call| async move {
-            let (director, name) = (&neighbours.director, &operation.deployment());
+            let (director, name) = (&upstreams.director, &operation.deployment());
             configs::restore(director, &call, name, &operation.record.replaced_configs).await
         };
         context
@@ -42,7 +42,7 @@ async fn try_to_roll_back(context: &Context) -> Result<(), LeftoversFault> {
     } else if is_absent(&context.deployment().await?) {
         let remove = |call| async move {
             let (instance, client) = (&operation.instance, operation.record.client);
-            leftovers::remove_without_marker(neighbours, &call, instance, client).await
+            leftovers::remove_without_marker(upstreams, &call, instance, client).await
         };
         let what = "take configs and secrets back";
         context.inquirer.insist(what, remove).await?;
@@ -52,7 +52,7 @@ async fn try_to_roll_back(context: &Context) -> Result<(), LeftoversFault> {
 
 /// What was remembered before the operation is remembered again. One that was cancelled was written down twice.
 async fn take_markers_back(context: &Context) -> Result<(), ServiceError> {
-    let (markers, operation) = (&context.neighbours.markers, &context.operation);
+    let (markers, operation) = (&context.upstreams.markers, &context.operation);
     let mut latest = operation.stored.clone();
     while let Some(written) = latest {
         let written = &written;
@@ -72,7 +72,7 @@ async fn take_markers_back(context: &Context) -> Result<(), ServiceError> {
 /// Makes secrets again what they were, but for what is in use: should the Director have dropped the tasks of what was
 /// handed over after all, its secrets stay.
 async fn put_secrets_back(context: &Context) -> Result<(), LeftoversFault> {
-    let (secrets, operation) = (&context.neighbours.secrets, &context.operation);
+    let (secrets, operation) = (&context.upstreams.secrets, &context.operation);
     let mut former = operation.record.former_secrets.clone();
     if former.is_empty() {
         return Ok(());
@@ -91,7 +91,7 @@ async fn put_secrets_back(context: &Context) -> Result<(), LeftoversFault> {
 /// What the operation did to the instance's UAA client is undone. A process that was not there when it was done knows
 /// only whether the client was made: what was changed stays, and the next operation brings it to what is defined.
 async fn undo_client(context: &Context) {
-    let (clients, operation) = (&context.neighbours.clients, &context.operation);
+    let (clients, operation) = (&context.upstreams.clients, &context.operation);
     let Operation {
         instance, record, ..
     } = operation;

@@ -5,44 +5,44 @@ use prometheus::{HistogramVec, IntCounterVec};
 
 use super::{ANSWERS, Maker};
 
-/// Calls to the neighbours. Each attempt counts.
+/// Calls to the upstreams. Each attempt counts.
 #[derive(Debug)]
-pub struct NeighbourMetrics {
+pub struct UpstreamMetrics {
     calls: IntCounterVec,
     duration: HistogramVec,
     retries: IntCounterVec,
 }
 
-impl NeighbourMetrics {
+impl UpstreamMetrics {
     pub(super) fn new(made: &Maker) -> Self {
         let metrics = Self {
             calls: made.counters(
-                "odb_neighbour_calls_total",
-                "Calls to neighbours, each attempt counted",
-                &["neighbour", "status"],
+                "odb_upstream_calls_total",
+                "Calls to upstreams, each attempt counted",
+                &["upstream", "status"],
             ),
             duration: made.histograms(
-                "odb_neighbour_call_duration_seconds",
-                "Time of one attempt at a call to a neighbour",
+                "odb_upstream_call_duration_seconds",
+                "Time of one attempt at a call to an upstream",
                 ANSWERS,
-                &["neighbour"],
+                &["upstream"],
             ),
             retries: made.counters(
-                "odb_neighbour_call_retries_total",
-                "Attempts at a call to a neighbour after which it was tried again",
-                &["neighbour"],
+                "odb_upstream_call_retries_total",
+                "Attempts at a call to an upstream after which it was tried again",
+                &["upstream"],
             ),
         };
-        for neighbour in Service::ALL {
-            metrics.retries.with_label_values(&[neighbour.name()]);
+        for upstream in Service::ALL {
+            metrics.retries.with_label_values(&[upstream.name()]);
         }
         metrics
     }
 }
 
-impl Observer for NeighbourMetrics {
+impl Observer for UpstreamMetrics {
     fn observe(&self, attempt: &Attempt) {
-        let neighbour = attempt.service.name();
+        let upstream = attempt.service.name();
         let status = match attempt.outcome {
             AttemptOutcome::Answered(status) => match status.as_u16() / 100 {
                 1 => "1xx",
@@ -53,12 +53,12 @@ impl Observer for NeighbourMetrics {
             },
             AttemptOutcome::Failed => "none",
         };
-        self.calls.with_label_values(&[neighbour, status]).inc();
+        self.calls.with_label_values(&[upstream, status]).inc();
         self.duration
-            .with_label_values(&[neighbour])
+            .with_label_values(&[upstream])
             .observe(attempt.taken.as_secs_f64());
         if attempt.is_repeated {
-            self.retries.with_label_values(&[neighbour]).inc();
+            self.retries.with_label_values(&[upstream]).inc();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The keys of the sections that name the broker's neighbours.
+//! The keys of the sections that name the broker's upstreams.
 
 use super::key::{Key, Keys};
 
