@@ -287,7 +287,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
         server,
         scheme,
     } = started;
-    let patience = config.broker.shutdown_timeout;
+    let timeout = config.broker.shutdown_timeout;
     let app = AppState {
         operations: parts.operations,
         lifecycle: lifecycle.clone(),
@@ -310,11 +310,11 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
         }
         () = signals.next() => {}
     }
-    tracing::info!(patience_s = patience.as_secs(), "shutting down");
+    tracing::info!(timeout_s = timeout.as_secs(), "shutting down");
     // Closes the listener at once. Idle connections that a client keeps open are not waited for.
     let stopped = handle.stop(true);
     let finishing = async {
-        let cut_off = lifecycle.drain(patience).await;
+        let cut_off = lifecycle.drain(timeout).await;
         if tokio::time::timeout(FLUSH, stopped).await.is_err() {
             tracing::debug!("connections were still open");
         }

@@ -10,7 +10,7 @@ use odb_clients::{
 use odb_config::errands::CloudFoundryAccess;
 
 use crate::{
-    Talk,
+    Console,
     trust::{self, UnusableTrust},
 };
 
@@ -35,19 +35,19 @@ pub enum CloudControllerSetUpError {
     Trust(#[from] UnusableTrust),
 }
 
-/// The Cloud Controller of a configuration. Nothing is sent yet. From now on `talk` tells of every request to it and of
-/// every token, in the words of the Go errands.
+/// The Cloud Controller of a configuration. Nothing is sent yet. `console` prints every request and every token request in
+/// the words of the Go errands.
 pub fn connect(
     config: &CloudFoundryAccess,
-    talk: &Talk,
+    console: &Console,
 ) -> Result<CloudController, CloudControllerSetUpError> {
-    observe_calls(Box::leak(Box::new(RequestLog(talk.clone()))));
+    observe_calls(Box::leak(Box::new(RequestLog(console.clone()))));
     let trust = trust::of_a_server(
         config.root_ca_cert.as_deref(),
         config.verification,
         "cf.root_ca_cert",
         "the Cloud Controller or its UAA",
-        talk,
+        console,
     )?;
     let grant = config.credentials.clone();
     let unusable = |key| move |source| CloudControllerSetUpError::Client { key, source };
@@ -63,7 +63,7 @@ pub fn connect(
 }
 
 /// Tells of requests and tokens. There is one per process, for a process runs one errand.
-struct RequestLog(Talk);
+struct RequestLog(Console);
 
 impl Observer for RequestLog {
     fn depart(&self, departure: &Departure<'_>) {

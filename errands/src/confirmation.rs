@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Context;
 
-use crate::Surroundings;
+use crate::Dependencies;
 
 /// Who can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,16 +38,16 @@ impl Audience {
 ///
 /// The answer cannot be read, or a signal came first.
 pub(crate) async fn is_typed(
-    surroundings: &Surroundings,
+    dependencies: &Dependencies,
     question: &str,
     number: usize,
 ) -> anyhow::Result<bool> {
-    surroundings.talk.screen().line(question);
+    dependencies.console.screen().line(question);
     let typed = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         io::stdin().read_line(&mut line).map(|_| line)
     });
-    let typed = surroundings.unless_stopped(typed).await??;
+    let typed = dependencies.unless_stopped(typed).await??;
     let typed = typed.context("the answer could not be read")?;
     Ok(is_number(&typed, number))
 }

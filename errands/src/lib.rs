@@ -1,7 +1,7 @@
 //! The operator's errands: what is done to a whole fleet of service instances, or seen of it.
 //!
 //! An errand speaks to the broker, with its basic credentials, and to the Cloud Controller as its client or user; never to
-//! the Director. What a program may read goes to stdout, all talk to stderr, and the exit status tells the truth. No secret
+//! the Director. What a program may read goes to stdout, logs go to stderr, and the exit status tells the truth. No secret
 //! is printed. Contract: `spec/contracts/errands.md`; what is different from the Go programs: `docs/operators/errands.md`.
 //!
 //! | module | holds |
@@ -14,17 +14,19 @@
 //! | [`broker_api`] | the broker, as errands speak to it |
 //! | [`cloud_controller`] | the Cloud Controller, as errands reach it |
 //! | [`report`] | what became of each instance, for people and programs |
-//! | [`progress`], [`talk`] | what is said meanwhile |
+//! | [`progress`], [`console`] | what is said meanwhile |
 //! | `waiting`, `table` | waits for ends and other attempts; tables for people |
 //! | [`signals`] | what a signal means to a running errand |
-//! | [`surroundings`], [`exit`] | what an errand is given, and what it leaves |
+//! | [`dependencies`], [`exit`] | what an errand is given, and what it leaves |
 
 pub mod broker_api;
 pub mod cancel;
 pub mod cloud_controller;
 pub mod command_line;
 mod confirmation;
+pub mod console;
 pub mod delete_all;
+pub mod dependencies;
 pub mod deregister;
 pub mod exit;
 pub mod fleet;
@@ -37,13 +39,11 @@ pub mod purge;
 pub mod register;
 pub mod report;
 pub mod signals;
-pub mod surroundings;
 mod table;
-pub mod talk;
 mod trust;
 mod waiting;
 
+pub use console::Console;
+pub use dependencies::{Dependencies, Stopped};
 pub use exit::ExitStatus;
 pub use progress::{Progress, Screen};
-pub use surroundings::{Stopped, Surroundings};
-pub use talk::Talk;

@@ -3,7 +3,7 @@
 use std::{process::ExitCode, time::Instant};
 
 use odb_errand::{
-    ExitStatus, Screen, Surroundings, Talk,
+    Console, Dependencies, ExitStatus, Screen,
     command_line::CommandLine,
     signals::{Reaction, Signal, Signals},
 };
@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 fn main() -> ExitCode {
     let call = CommandLine::parse_or_exit(std::env::args_os());
-    let talk = Talk::new(&call.program, Screen::of_stderr());
+    let console = Console::new(&call.program, Screen::of_stderr());
     let status = match Runtime::new() {
         Ok(runtime) => {
-            let status = runtime.block_on(run(call, &talk));
+            let status = runtime.block_on(run(call, &console));
             // A thread that waits for somebody to type is not waited for.
             runtime.shutdown_background();
             status
@@ -27,18 +27,18 @@ fn main() -> ExitCode {
         Err(error) => Err(error.into()),
     };
     let status = status.unwrap_or_else(|error| {
-        talk.say(Chain(error.as_ref()));
+        console.say(Chain(error.as_ref()));
         ExitStatus::Failure
     });
     status.into()
 }
 
-async fn run(call: CommandLine, talk: &Talk) -> anyhow::Result<ExitStatus> {
+async fn run(call: CommandLine, console: &Console) -> anyhow::Result<ExitStatus> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let surroundings = Surroundings::new(talk.clone(), call.form, CancellationToken::new());
+    let dependencies = Dependencies::new(console.clone(), call.form, CancellationToken::new());
     let mut signals = Signals::default();
-    let mut errand = Box::pin(call.errand.run(&surroundings));
+    let mut errand = Box::pin(call.errand.run(&dependencies));
     loop {
         let signal = tokio::select! {
             status = &mut errand => return status,
@@ -47,8 +47,8 @@ async fn run(call: CommandLine, talk: &Talk) -> anyhow::Result<ExitStatus> {
         };
         match signals.receive(signal, Instant::now()) {
             Reaction::Stop => {
-                talk.say("Interrupted: finishing the current step; press Ctrl-C again to abort");
-                surroundings.stopping.cancel();
+                console.say("Interrupted: finishing the current step; press Ctrl-C again to abort");
+                dependencies.stopping.cancel();
             }
             Reaction::Abort => anyhow::bail!("Aborted by a second signal"),
             Reaction::Ignore => {}

@@ -3,7 +3,7 @@
 use odb_clients::http::{Trust, TrustError};
 use odb_config::Verification;
 
-use crate::Talk;
+use crate::Console;
 
 /// A trust root that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,11 +24,11 @@ pub(crate) fn of_a_server(
     verification: Verification,
     key: &'static str,
     server: &str,
-    talk: &Talk,
+    console: &Console,
 ) -> Result<Trust, UnusableTrust> {
     match (authorities, verification) {
         (_, Verification::Off) => {
-            talk.say(format_args!(
+            console.say(format_args!(
                 "certificates are not verified: whoever stands between us and {server} reads our credentials; give `{key}` instead"
             ));
             Trust::unverified()

@@ -7,7 +7,7 @@ use odb_clients::http::Deadline;
 use odb_redaction::Chain;
 use tokio::time::{Instant, sleep};
 
-use crate::Talk;
+use crate::Console;
 
 /// How long a broker may give no answer while an operation is followed: it may be being deployed anew.
 const LONGEST_SILENCE: Duration = Duration::from_mins(10);
@@ -59,7 +59,7 @@ pub(crate) async fn follow<T, E>(
 /// Repeats what fails for a transient reason, for as long as `limit` after its first failure.
 pub(crate) async fn retry<T, E: Error + 'static, F: Future<Output = Result<T, E>>>(
     limit: Duration,
-    talk: &Talk,
+    console: &Console,
     attempt: impl Fn() -> F,
     is_transient: impl Fn(&E) -> bool,
 ) -> Result<T, E> {
@@ -76,7 +76,7 @@ pub(crate) async fn retry<T, E: Error + 'static, F: Future<Output = Result<T, E>
         if !is_transient(&error) || end.remaining() <= pause {
             return Err(error);
         }
-        talk.say(format_args!(
+        console.say(format_args!(
             "{}; trying again in {} s",
             Chain(&error),
             pause.as_secs()

@@ -107,7 +107,7 @@ enum Kind {
     PlainKey,
 }
 
-/// A word of a line that may be a key, with its surroundings.
+/// A word of a line that may be a key, with the text around it.
 pub(super) struct Key<'l> {
     line: &'l str,
     at: Range<usize>,

@@ -57,11 +57,11 @@ async fn read(request: &ServiceRequest, mut body: dev::Payload) -> Result<Bytes,
     if announced > MAX_BODY {
         return Err(ApiError::too_large(MAX_BODY));
     }
-    let patience = request
+    let timeout = request
         .app_data::<Data<AppState>>()
         .map(|app| app.timings.request_body)
         .unwrap_or_default();
-    let end = Instant::now() + patience;
+    let end = Instant::now() + timeout;
     let mut read = BytesMut::new();
     loop {
         match timeout_at(end, body.next()).await {

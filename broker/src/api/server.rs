@@ -21,7 +21,7 @@ use rustls::ServerConfig;
 
 use super::{
     authentication,
-    connection::{Door, FAREWELL, GuardedStream, Patience, Places},
+    connection::{Door, FAREWELL, GuardedStream, Places, Timeouts},
     count, edge, health, incoming, management, metrics, osb, receive,
     strangers::Strangers,
     unauthenticated::UnauthenticatedLog,
@@ -88,11 +88,11 @@ impl Server {
     ) -> io::Result<(ServerHandle, impl Future<Output = io::Result<()>>)> {
         let timings = app.timings;
         let stopping = app.lifecycle.stopping();
-        let patience = patience(&timings);
+        let timeouts = timeouts(&timings);
         let door = Door::new(
             self.tls.map(Arc::new),
             Places::new(timings.connections),
-            patience,
+            timeouts,
         );
         let strangers = Data::new(Strangers::new(timings.failed_authentication));
         let unauthenticated = Data::new(UnauthenticatedLog::new(app.lifecycle.clone()));
@@ -146,8 +146,8 @@ impl Server {
     }
 }
 
-fn patience(timings: &Timings) -> Patience {
-    Patience {
+fn timeouts(timings: &Timings) -> Timeouts {
+    Timeouts {
         head: timings.request_head + AFTER_THE_LIBRARY,
         idle: timings.idle_connection + AFTER_THE_LIBRARY,
         write: timings.answer_unread,

@@ -24,11 +24,11 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn at(members: BTreeSet<usize>, now: Moment, patience: Duration) -> Self {
+    pub(super) fn at(members: BTreeSet<usize>, now: Moment, timeout: Duration) -> Self {
         Self {
             pending: members,
             unhealthy: Vec::new(),
-            until: now + patience,
+            until: now + timeout,
         }
     }
 
@@ -73,7 +73,7 @@ impl Engine {
             self.instances[*place].is_asked = true;
             self.commands.push(Command::Examine { place: *place });
         }
-        self.phase.wave.look = Some(Look::at(members, now, gate.patience));
+        self.phase.wave.look = Some(Look::at(members, now, gate.timeout));
     }
 
     pub(super) fn examined(&mut self, place: Place, health: Health, now: Moment) {

@@ -112,7 +112,7 @@ impl Engine {
 
     fn retry_at(&mut self, place: Place, now: Moment) -> Option<Moment> {
         let trouble = &mut self.instances[place].trouble;
-        Trouble::retry_at(trouble, now, self.settings.patience)
+        Trouble::retry_at(trouble, now, self.settings.timeout)
     }
 
     pub(super) fn fail(&mut self, place: Place, cause: String, now: Moment) {

@@ -107,16 +107,16 @@ fn world() -> impl Strategy<Value = World> {
     let gate = option::weighted(0.3, option::of(1..4_u32)).prop_map(|gate| {
         gate.map(|wave| HealthGate {
             wave: wave.and_then(NonZeroU32::new),
-            patience: Duration::from_secs(15),
+            timeout: Duration::from_secs(15),
         })
     });
     let settings = (1..6_usize, 1..4_u32, 0..90_u64, budget, gate).prop_map(
-        |(max_in_flight, attempts, patience, budget, gate)| Settings {
+        |(max_in_flight, attempts, timeout, budget, gate)| Settings {
             max_in_flight,
             attempts,
             attempt_pause: Duration::from_mins(1),
             poll_pause: Duration::from_secs(10),
-            patience: Duration::from_secs(patience),
+            timeout: Duration::from_secs(timeout),
             budget,
             gate,
         },
@@ -429,7 +429,7 @@ proptest! {
     fn without_failures_and_ends_every_instance_is_reached(mut world in world()) {
         world.stop = None;
         world.settings.gate = None;
-        world.settings.patience = Duration::from_hours(1);
+        world.settings.timeout = Duration::from_hours(1);
         for fate in &mut world.fates {
             fate.has_success = true;
             fate.busy = fate.busy.min(usize::try_from(world.settings.attempts).unwrap() - 1);

@@ -16,7 +16,7 @@ pub struct Settings {
     /// The pause between two polls of one operation.
     pub poll_pause: Duration,
     /// How long calls that get no answer are repeated before their instance counts as failed.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// How many instances may fail before no further one is begun; as many as will if there is none.
     pub budget: Option<FailureBudget>,
     /// Whether the health of instances decides if the next ones are begun.
@@ -29,5 +29,5 @@ pub struct HealthGate {
     /// How many instances a wave has; all that are left if there is no number.
     pub wave: Option<NonZeroU32>,
     /// How long a wave may take to become healthy.
-    pub patience: Duration,
+    pub timeout: Duration,
 }

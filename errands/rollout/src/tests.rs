@@ -8,7 +8,7 @@ use super::*;
 
 const ATTEMPT_PAUSE: Duration = Duration::from_mins(1);
 const POLL_PAUSE: Duration = Duration::from_secs(10);
-const PATIENCE: Duration = Duration::from_mins(5);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 fn settings(max_in_flight: usize) -> Settings {
     Settings {
@@ -16,7 +16,7 @@ fn settings(max_in_flight: usize) -> Settings {
         attempts: 3,
         attempt_pause: ATTEMPT_PAUSE,
         poll_pause: POLL_PAUSE,
-        patience: PATIENCE,
+        timeout: TIMEOUT,
         budget: None,
         gate: None,
     }
@@ -471,7 +471,7 @@ fn a_poll_without_answer_is_repeated_for_a_while() {
             pass.wait();
         }
     }
-    assert_eq!(pass.now, Duration::from_secs(13) + PATIENCE);
+    assert_eq!(pass.now, Duration::from_secs(13) + TIMEOUT);
     pass.succeed(1);
     let failure = pass.verdict().failure.unwrap();
     assert!(
@@ -562,7 +562,7 @@ fn gated(wave: u32) -> Settings {
     Settings {
         gate: Some(HealthGate {
             wave: NonZeroU32::new(wave),
-            patience: Duration::from_secs(20),
+            timeout: Duration::from_secs(20),
         }),
         ..settings(9)
     }

@@ -15,17 +15,17 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// When the call is to be repeated; never when it has been repeated for `patience`.
+    /// When the call is to be repeated; never when it has been repeated for `timeout`.
     pub(super) fn retry_at(
         trouble: &mut Option<Self>,
         now: Moment,
-        patience: Duration,
+        timeout: Duration,
     ) -> Option<Moment> {
         let trouble = trouble.get_or_insert(Self {
             since: now,
             pause: FIRST_PAUSE,
         });
-        let end = trouble.since + patience;
+        let end = trouble.since + timeout;
         if now >= end {
             return None;
         }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_the_last_attempt_is_at_the_end_of_patience() {
+    fn pauses_grow_and_the_last_attempt_is_at_the_timeout() {
         let (mut trouble, mut now, mut at) = (None, Moment::from_secs(100), Vec::new());
         while let Some(next) = Trouble::retry_at(&mut trouble, now, Duration::from_mins(1)) {
             at.push(next.as_secs());
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn without_patience_nothing_is_repeated() {
+    fn without_a_timeout_nothing_is_repeated() {
         let at = Trouble::retry_at(&mut None, Moment::ZERO, Duration::ZERO);
         assert_eq!(at, None);
     }

@@ -14,7 +14,7 @@ use odb_config::errands;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::BrokerApiSetUpError;
-use crate::{Talk, trust};
+use crate::{Console, trust};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
 
@@ -34,9 +34,9 @@ struct Inner {
     http: HttpClient,
     server: Url,
     authorization: HeaderValue,
-    patience: Duration,
+    timeout: Duration,
     /// For what is answered at once, by whatever the broker works on.
-    short_patience: Duration,
+    short_timeout: Duration,
 }
 
 impl BrokerApi {
@@ -48,14 +48,14 @@ impl BrokerApi {
     pub fn connect(
         config: &errands::BrokerApi,
         timeout: Option<Duration>,
-        talk: &Talk,
+        console: &Console,
     ) -> Result<Self, BrokerApiSetUpError> {
         let trust = trust::of_a_server(
             config.ca_cert.as_deref(),
             config.verification,
             "broker_api.tls.ca_cert",
             "the broker",
-            talk,
+            console,
         )?;
         let limits = Limits {
             attempt: timeout.unwrap_or(NO_LIMIT),
@@ -66,11 +66,11 @@ impl BrokerApi {
             ..Limits::default()
         };
         let url = config.url.as_written().trim().trim_end_matches('/');
-        let patience = (limits.attempt + limits.longest_pause * 2).saturating_mul(6);
+        let of_all_attempts = (limits.attempt + limits.longest_pause * 2).saturating_mul(6);
         Ok(Self(Arc::new(Inner {
-            patience,
+            timeout: of_all_attempts,
             // No limit is meant for long work, not for an answer that gets lost.
-            short_patience: timeout.map_or(Self::USUAL_TIMEOUT, |_| patience),
+            short_timeout: timeout.map_or(Self::USUAL_TIMEOUT, |_| of_all_attempts),
             http: HttpClient::new(&trust, limits).map_err(BrokerApiSetUpError::Client)?,
             server: address::server(url).map_err(BrokerApiSetUpError::Client)?,
             authorization: basic_authorization(&config.username, &config.password)
@@ -95,7 +95,7 @@ impl BrokerApi {
         query: &[(&str, &str)],
     ) -> Result<T, ServiceError> {
         let request = self.request(Method::GET, segments, query);
-        let call = Call::within(self.0.short_patience);
+        let call = Call::within(self.0.short_timeout);
         self.understood(&request, &self.send_within(&call, &request).await?)
     }
 
@@ -144,7 +144,7 @@ impl BrokerApi {
 
     /// Sends a request; an answer of any status is one.
     pub async fn send(&self, request: &Request) -> Result<Answer, ServiceError> {
-        let call = Call::within(self.0.patience);
+        let call = Call::within(self.0.timeout);
         self.send_within(&call, request).await
     }
 

@@ -11,11 +11,11 @@ use odb_api_types::{
 use odb_config::errands::BrokerOnly;
 
 use crate::{
-    ExitStatus, Surroundings,
+    Dependencies, ExitStatus,
     broker_api::{BrokerApi, BrokerApiRefusal},
     command_line::load,
+    console::harmless,
     operation::{FILE_TEXTS, instance_id, is_same},
-    talk::harmless,
     waiting::{follow, steady},
 };
 
@@ -44,22 +44,22 @@ pub struct CancelOperation {
 
 impl CancelOperation {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let console = &dependencies.console;
         let file = self.config.as_deref();
-        let config = load(file, &FILE_TEXTS, BrokerOnly::load, surroundings)?;
+        let config = load(file, &FILE_TEXTS, BrokerOnly::load, dependencies)?;
         let timeout = Some(BrokerApi::USUAL_TIMEOUT);
-        let broker = BrokerApi::connect(&config.broker_api, timeout, talk)?;
-        let work = self.cancel(surroundings, &broker);
-        surroundings.unless_stopped(work).await?
+        let broker = BrokerApi::connect(&config.broker_api, timeout, console)?;
+        let work = self.cancel(dependencies, &broker);
+        dependencies.unless_stopped(work).await?
     }
 
     async fn cancel(
         &self,
-        surroundings: &Surroundings,
+        dependencies: &Dependencies,
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
-        let (talk, instance) = (&surroundings.talk, &self.instance);
+        let (console, instance) = (&dependencies.console, &self.instance);
         let failed = || format!("the operation on service instance {instance} was not cancelled");
         let before = match broker.operation(instance).await {
             Err(error) if error.is_unknown_route() => {
@@ -80,16 +80,16 @@ impl CancelOperation {
             .cancel_operation(instance)
             .await
             .with_context(failed)?;
-        talk.say(format_args!("cancelling: {}", before.description));
+        console.say(format_args!("cancelling: {}", before.description));
         if let Some(remark) = remark {
-            talk.say(format_args!("{}", harmless(&remark)));
+            console.say(format_args!("{}", harmless(&remark)));
         }
         if self.no_wait {
             return Ok(ExitStatus::Success);
         }
         match self.end(broker, &before).await? {
-            Some(end) => talk.say(format_args!("ended: {}", end.description)),
-            None => talk.say("ended: the service instance is gone"),
+            Some(end) => console.say(format_args!("ended: {}", end.description)),
+            None => console.say("ended: the service instance is gone"),
         }
         Ok(ExitStatus::Success)
     }

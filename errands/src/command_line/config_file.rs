@@ -6,7 +6,7 @@ use anyhow::bail;
 use odb_config::{InvalidConfig, LoadError, Loaded};
 
 use super::Form;
-use crate::{Surroundings, Talk};
+use crate::{Console, Dependencies};
 
 /// What an errand of the Go release says when something is wrong with its file (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +28,11 @@ pub fn load<T>(
     file: Option<&Path>,
     texts: &ConfigTexts,
     read: fn(&Path) -> Result<Loaded<T>, LoadError>,
-    surroundings: &Surroundings,
+    dependencies: &Dependencies,
 ) -> anyhow::Result<T> {
-    let talk = &surroundings.talk;
+    let console = &dependencies.console;
     let given = file.filter(|file| !file.as_os_str().is_empty());
-    let file = match (given, surroundings.form, texts.missing) {
+    let file = match (given, dependencies.form, texts.missing) {
         (Some(file), ..) => file.to_owned(),
         (None, Form::Own, _) => {
             bail!("Missing flag --config: give the errand's configuration file")
@@ -43,7 +43,7 @@ pub fn load<T>(
     match read(&file) {
         Ok(loaded) => {
             for remark in &loaded.remarks {
-                talk.say(remark);
+                console.say(remark);
             }
             Ok(loaded.config)
         }
@@ -52,7 +52,7 @@ pub fn load<T>(
             bail!(prefixed(texts.unreadable, &cause))
         }
         Err(LoadError::Invalid(invalid)) => {
-            bail!(prefixed(texts.invalid, &all_faults(&invalid, talk)))
+            bail!(prefixed(texts.invalid, &all_faults(&invalid, console)))
         }
     }
 }
@@ -65,15 +65,15 @@ fn prefixed(prefix: Option<&str>, cause: &str) -> String {
 }
 
 /// One fault is told where the cause stands; of several, each has a line before.
-fn all_faults(invalid: &InvalidConfig, talk: &Talk) -> String {
+fn all_faults(invalid: &InvalidConfig, console: &Console) -> String {
     for remark in &invalid.remarks {
-        talk.say(remark);
+        console.say(remark);
     }
     match invalid.problems.as_slice() {
         [problem] => problem.to_string(),
         problems => {
             for problem in problems {
-                talk.say(problem);
+                console.say(problem);
             }
             format!("the configuration has {} faults", problems.len())
         }

@@ -24,7 +24,7 @@ use clap::{
 };
 
 use crate::{
-    ExitStatus, Surroundings,
+    Dependencies, ExitStatus,
     cancel::CancelOperation,
     delete_all::DeleteAllServiceInstances,
     deregister::DeregisterBroker,
@@ -74,19 +74,19 @@ pub enum Errand {
 
 impl Errand {
     /// Runs it to its end. An error is one line on stderr and exit status 1.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         match self {
-            Self::OrphanDeployments(errand) => errand.run(surroundings).await,
-            Self::CancelOperation(errand) => errand.run(surroundings).await,
-            Self::ShowOperation(errand) => errand.run(surroundings).await,
-            Self::CollectServiceMetrics(errand) => errand.run(surroundings).await,
-            Self::BrokerPostStart(errand) => errand.run(surroundings).await,
-            Self::UpgradeAllServiceInstances(errand) => Box::pin(errand.run(surroundings)).await,
-            Self::RecreateAllServiceInstances(errand) => Box::pin(errand.run(surroundings)).await,
-            Self::RegisterBroker(errand) => errand.run(surroundings).await,
-            Self::DeregisterBroker(errand) => errand.run(surroundings).await,
-            Self::DeleteAllServiceInstances(errand) => errand.run(surroundings).await,
-            Self::DeleteAllAndDeregister(errand) => errand.run(surroundings).await,
+            Self::OrphanDeployments(errand) => errand.run(dependencies).await,
+            Self::CancelOperation(errand) => errand.run(dependencies).await,
+            Self::ShowOperation(errand) => errand.run(dependencies).await,
+            Self::CollectServiceMetrics(errand) => errand.run(dependencies).await,
+            Self::BrokerPostStart(errand) => errand.run(dependencies).await,
+            Self::UpgradeAllServiceInstances(errand) => Box::pin(errand.run(dependencies)).await,
+            Self::RecreateAllServiceInstances(errand) => Box::pin(errand.run(dependencies)).await,
+            Self::RegisterBroker(errand) => errand.run(dependencies).await,
+            Self::DeregisterBroker(errand) => errand.run(dependencies).await,
+            Self::DeleteAllServiceInstances(errand) => errand.run(dependencies).await,
+            Self::DeleteAllAndDeregister(errand) => errand.run(dependencies).await,
         }
     }
 }
@@ -107,7 +107,7 @@ pub struct CommandLine {
 /// Each errand is also a program of its own, under its name, with the flags of the Go program of that name: `ln -s odb-errand
 /// register-broker`. Flags may have one dash or two.
 ///
-/// What programs read goes to standard output, talk to standard error. Exit status: 0 done, 1 not (all) done, 2 the command
+/// What programs read goes to standard output, logs to standard error. Exit status: 0 done, 1 not (all) done, 2 the command
 /// line means nothing; 10 is explained where it is used.
 #[derive(Debug, Parser)]
 #[command(name = "odb-errand", version, max_term_width = 100)]

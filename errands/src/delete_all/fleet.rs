@@ -18,7 +18,7 @@ use super::{
     selection::{Chosen, Plan, Selection, plans},
 };
 use crate::{
-    Surroundings,
+    Dependencies,
     command_line::duration,
     confirmation::{Audience, is_typed},
     report::{Outcome, OutputFormat, Report, Row, RunStatus, Shown},
@@ -60,7 +60,7 @@ pub(crate) struct Fleet {
     pub(crate) selection: Selection,
     pub(crate) how: How,
     pub(crate) late_comers: LateComers,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) dependencies: Dependencies,
     /// What became of each instance, as far as is known by now.
     pub(crate) report: Mutex<Report>,
 }
@@ -102,7 +102,7 @@ impl Fleet {
             &self.config.offering,
             self.broker_name.as_deref(),
         );
-        self.surroundings.unless_stopped(plans).await?
+        self.dependencies.unless_stopped(plans).await?
     }
 
     /// Whether somebody has to see who is meant before anything is changed.
@@ -145,7 +145,7 @@ impl Fleet {
              undone. Type the number of service instances ({count}) to go on:",
             self.config.offering
         );
-        if !is_typed(&self.surroundings, &question, count).await? {
+        if !is_typed(&self.dependencies, &question, count).await? {
             bail!("not confirmed: no service instance was deleted");
         }
         Ok(())
@@ -190,7 +190,7 @@ impl Fleet {
         let is_done = are_gone(&report) && left.as_ref().is_ok_and(Vec::is_empty);
         let status = if is_done {
             RunStatus::Succeeded
-        } else if self.surroundings.stopping.is_cancelled() {
+        } else if self.dependencies.stopping.is_cancelled() {
             RunStatus::Stopped
         } else {
             RunStatus::Failed
@@ -246,7 +246,7 @@ impl Fleet {
 
     async fn list(&self, plans: &[Plan]) -> anyhow::Result<Vec<Chosen>> {
         let list = self.selection.of(&self.controller, plans);
-        self.surroundings.unless_stopped(list).await?
+        self.dependencies.unless_stopped(list).await?
     }
 
     fn round(&self) -> Round {
@@ -255,10 +255,10 @@ impl Fleet {
             interval: self.config.polling_interval,
             limit: self.how.give_up_after.unwrap_or(self.config.give_up_after),
         };
-        let surroundings = self.surroundings.clone();
+        let dependencies = self.dependencies.clone();
         Round {
-            deleter: Deleter::new(self.controller.clone(), surroundings.clone(), pace),
-            surroundings,
+            deleter: Deleter::new(self.controller.clone(), dependencies.clone(), pace),
+            dependencies,
             max_in_flight: self.how.max_in_flight.unwrap_or(self.config.max_in_flight),
             after_failure: if self.how.purge_failed {
                 AfterFailure::Purge
@@ -271,7 +271,7 @@ impl Fleet {
 
     /// Tells people what became of each instance. Programs are told at the end.
     fn tell(&self, mut report: Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
-        report.tell(status, OutputFormat::Text, shown, &self.surroundings)?;
+        report.tell(status, OutputFormat::Text, shown, &self.dependencies)?;
         *self.told() = report;
         Ok(())
     }
@@ -288,14 +288,14 @@ impl Fleet {
                 *report = self.report();
             }
             if let Err(error) = &ended {
-                let status = if self.surroundings.stopping.is_cancelled() {
+                let status = if self.dependencies.stopping.is_cancelled() {
                     RunStatus::Stopped
                 } else {
                     RunStatus::Failed
                 };
                 report.fail(status, format!("{error:#}"));
             }
-            self.surroundings.print(&report.document())?;
+            self.dependencies.print(&report.document())?;
         }
         ended
     }
@@ -318,7 +318,7 @@ impl Fleet {
     }
 
     fn say(&self, text: &str) {
-        self.surroundings.talk.say(text);
+        self.dependencies.console.say(text);
     }
 }
 

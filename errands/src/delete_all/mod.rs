@@ -19,7 +19,7 @@ use clap::Args;
 use odb_config::errands::Deletion;
 
 use crate::{
-    ExitStatus, Surroundings, cloud_controller,
+    Dependencies, ExitStatus, cloud_controller,
     command_line::{ConfigTexts, load},
 };
 
@@ -56,10 +56,10 @@ pub struct DeleteAllServiceInstances {
 
 impl DeleteAllServiceInstances {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let file = self.config.as_deref();
-        let config = load(file, &FILE_TEXTS, Deletion::load, surroundings)?;
-        let controller = cloud_controller::connect(&config.cloud_foundry, &surroundings.talk)?;
+        let config = load(file, &FILE_TEXTS, Deletion::load, dependencies)?;
+        let controller = cloud_controller::connect(&config.cloud_foundry, &dependencies.console)?;
         let fleet = Fleet {
             errand: "delete-all-service-instances",
             controller,
@@ -68,7 +68,7 @@ impl DeleteAllServiceInstances {
             selection: self.selection,
             how: self.how,
             late_comers: LateComers::Counted,
-            surroundings: surroundings.clone(),
+            dependencies: dependencies.clone(),
             report: Mutex::default(),
         };
         fleet.say_configuration();

@@ -12,7 +12,7 @@ use super::{
     selection::Chosen,
 };
 use crate::{
-    Surroundings,
+    Dependencies,
     progress::Progress,
     report::{Outcome, Row},
 };
@@ -20,7 +20,7 @@ use crate::{
 /// Deletes many instances.
 pub(crate) struct Round {
     pub(crate) deleter: Deleter,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) dependencies: Dependencies,
     pub(crate) max_in_flight: NonZeroUsize,
     pub(crate) after_failure: AfterFailure,
     /// Cancelled when one has failed of what all others would.
@@ -40,7 +40,7 @@ impl Round {
     /// Tries all of them, and tells what became of each, in their order.
     pub(crate) async fn run(&self, chosen: Vec<Chosen>) -> Vec<Row> {
         let progress = Progress::begin(
-            &self.surroundings.talk,
+            &self.dependencies.console,
             "deleting",
             u64::try_from(chosen.len()).unwrap_or(u64::MAX),
         );
@@ -59,7 +59,7 @@ impl Round {
     }
 
     async fn delete(&self, chosen: Chosen) -> Row {
-        if self.giving_up.is_cancelled() || self.surroundings.stopping.is_cancelled() {
+        if self.giving_up.is_cancelled() || self.dependencies.stopping.is_cancelled() {
             return chosen.row(Outcome::NotReached);
         }
         let begun = Instant::now();
@@ -125,6 +125,6 @@ impl Round {
     }
 
     fn say(&self, text: &str) {
-        self.surroundings.talk.say(text);
+        self.dependencies.console.say(text);
     }
 }

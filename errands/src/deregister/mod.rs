@@ -12,7 +12,7 @@ use odb_clients::{
 use odb_config::errands;
 
 use crate::{
-    ExitStatus, Surroundings, Talk, cloud_controller,
+    Console, Dependencies, ExitStatus, cloud_controller,
     command_line::{ConfigTexts, Form, load},
     waiting::retry,
 };
@@ -28,7 +28,7 @@ const QUESTION: Duration = Duration::from_mins(2);
 /// How long a deletion may take, the end of an earlier change of the broker included.
 const DELETION: Duration = Duration::from_mins(10);
 /// For how long a deletion is tried again that fails for a transient reason.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Makes the platform forget the broker
 ///
@@ -48,22 +48,22 @@ pub struct DeregisterBroker {
 
 impl DeregisterBroker {
     /// Runs it to its end. It may be broken off anywhere.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let console = &dependencies.console;
         let file_is_given = self.config.as_ref().is_some_and(|file| !file.is_empty());
-        let flag = broker_name_flag(self.broker_name, file_is_given, surroundings.form)?;
+        let flag = broker_name_flag(self.broker_name, file_is_given, dependencies.form)?;
         let config = load(
             self.config.as_deref().map(Path::new),
             &FILE_TEXTS,
             errands::DeregisterBroker::load,
-            surroundings,
+            dependencies,
         )?;
-        let name = broker_name(flag, config.broker_name.as_deref(), surroundings.form)?;
-        let cloud_controller = cloud_controller::connect(&config.cloud_foundry, talk)?;
-        surroundings
-            .unless_stopped(deregister(&cloud_controller, &name, talk))
+        let name = broker_name(flag, config.broker_name.as_deref(), dependencies.form)?;
+        let cloud_controller = cloud_controller::connect(&config.cloud_foundry, console)?;
+        dependencies
+            .unless_stopped(deregister(&cloud_controller, &name, console))
             .await??;
-        talk.say("FINISHED DEREGISTER BROKER");
+        console.say("FINISHED DEREGISTER BROKER");
         Ok(ExitStatus::Success)
     }
 }
@@ -137,16 +137,16 @@ pub enum DeregisterError {
 pub async fn deregister(
     cloud_controller: &CloudController,
     name: &str,
-    talk: &Talk,
+    console: &Console,
 ) -> Result<(), DeregisterError> {
     let call = Call::within(QUESTION);
     let broker = cloud_controller.broker_named(&call, name).await;
     let Some(broker) = broker.map_err(DeregisterError::Brokers)? else {
-        talk.say(format_args!("No service broker found with name: {name}"));
+        console.say(format_args!("No service broker found with name: {name}"));
         return Ok(());
     };
-    let attempt = || delete(cloud_controller, &broker, talk);
-    let deleted = retry(PATIENCE, talk, attempt, |error| {
+    let attempt = || delete(cloud_controller, &broker, console);
+    let deleted = retry(TIMEOUT, console, attempt, |error| {
         error.is_transient() || error.is_busy()
     });
     let Err(error) = deleted.await else {
@@ -172,12 +172,12 @@ pub async fn deregister(
 async fn delete(
     cloud_controller: &CloudController,
     broker: &CfBroker,
-    talk: &Talk,
+    console: &Console,
 ) -> Result<(), ServiceError> {
     let call = Call::within(DELETION);
     let accepted = cloud_controller.delete_broker(&call, &broker.guid).await?;
     for warning in cloud_controller.finished(&call, accepted).await? {
-        talk.say(format_args!("the platform warns: {}", warning.trim()));
+        console.say(format_args!("the platform warns: {}", warning.trim()));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::broker_api::{BrokerApi, BrokerApiRefusal};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const TALKING: &str = "an error occurred while talking to the BOSH director";
 
 /// Fails unless the Director can recreate.
@@ -52,7 +52,7 @@ async fn ask(director: &DirectorAddress) -> anyhow::Result<DirectorAbilities> {
     let http = HttpClient::new(&trust, Limits::default()).context(TALKING)?;
     let server = address::server(director.url.as_written()).context(TALKING)?;
     let request = Request::get(address::on(&server, &["info"], &[]));
-    let answer = http.send(&Call::within(PATIENCE), &request).await;
+    let answer = http.send(&Call::within(TIMEOUT), &request).await;
     let answer = answer.context(TALKING)?;
     if !answer.status().is_success() {
         bail!("{TALKING}: got HTTP {}", answer.status().as_u16());

@@ -28,7 +28,7 @@ impl FleetRun<'_> {
         listing: Listing,
         report: &mut Report,
     ) -> anyhow::Result<Vec<Member>> {
-        self.talk.say(format_args!(
+        self.console.say(format_args!(
             "STARTING OPERATION with {} concurrent workers",
             self.file.max_in_flight
         ));
@@ -44,7 +44,7 @@ impl FleetRun<'_> {
             }
             members => members?,
         };
-        say_listed(&self.talk, &members);
+        say_listed(&self.console, &members);
         Ok(members)
     }
 
@@ -52,7 +52,7 @@ impl FleetRun<'_> {
         &self,
         filter: &[(String, String)],
     ) -> anyhow::Result<Vec<ListedInstance>> {
-        let listed = self.surroundings.unless_stopped(self.broker.list(filter));
+        let listed = self.dependencies.unless_stopped(self.broker.list(filter));
         listed.await?.context("error listing service instances")
     }
 
@@ -64,7 +64,7 @@ impl FleetRun<'_> {
     ) -> anyhow::Result<Vec<Member>> {
         let query = self.choice.query();
         let asked = self.broker.inventory(&query);
-        let found = self.surroundings.unless_stopped(asked).await?;
+        let found = self.dependencies.unless_stopped(asked).await?;
         let found = found.context("error listing service instances")?;
         if !found.complete {
             bail!("error listing service instances: the list breaks off");
@@ -110,7 +110,7 @@ impl FleetRun<'_> {
     /// What an earlier pass has told of them is not true any more.
     fn report_gone(&self, missing: &[&str], report: &mut Report) {
         for id in missing {
-            self.talk
+            self.console
                 .say(format_args!("[{id}] deleted meanwhile, or never there"));
             if let Ok(id) = InstanceId::try_from((*id).to_owned()) {
                 report.add(Row::of(id, Outcome::Gone));

@@ -4,7 +4,7 @@
 //! ```text
 //! errand ─► run ──► pass ─► runner ─► odb_rollout::Engine   which instance is next: no I/O
 //!              │        │       └────► through_broker, through_platform        the calls
-//!              │        └► progress, talk, report
+//!              │        └► progress, console, report
 //!              └► members, current, resumption, dry_run
 //! ```
 //!
@@ -41,7 +41,7 @@ use clap::Args;
 use odb_config::errands::Fleet as FleetFile;
 
 use crate::{
-    ExitStatus, Surroundings,
+    Dependencies, ExitStatus,
     broker_api::FleetOperation,
     command_line::{ConfigTexts, load},
     report::OutputFormat,
@@ -83,30 +83,30 @@ pub struct RecreateAll {
 
 impl UpgradeAll {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        operate(FleetOperation::Upgrade, &self.flags, surroundings).await
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        operate(FleetOperation::Upgrade, &self.flags, dependencies).await
     }
 }
 
 impl RecreateAll {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        operate(FleetOperation::Recreate, &self.flags, surroundings).await
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        operate(FleetOperation::Recreate, &self.flags, dependencies).await
     }
 }
 
 async fn operate(
     operation: FleetOperation,
     flags: &FleetFlags,
-    surroundings: &Surroundings,
+    dependencies: &Dependencies,
 ) -> anyhow::Result<ExitStatus> {
     let begun = load(
         flags.config.as_deref(),
         &FILE_TEXTS,
         FleetFile::load,
-        surroundings,
+        dependencies,
     )
-    .and_then(|file| FleetRun::new(operation, file, flags, surroundings));
+    .and_then(|file| FleetRun::new(operation, file, flags, dependencies));
     match begun {
         Ok(run) => run.complete().await,
         Err(error) => {
@@ -114,7 +114,7 @@ async fn operate(
             if flags.output == OutputFormat::Json {
                 let mut report = report_of(operation);
                 report.note("error", format!("{error:#}"));
-                surroundings.print(&report.document())?;
+                dependencies.print(&report.document())?;
             }
             Err(error)
         }

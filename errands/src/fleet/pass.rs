@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{members::Member, runner, runner::Beginning, runner::Observer, runner::Operator};
 use crate::{
-    Talk,
+    Console,
     progress::Progress,
     report::{Outcome, Row},
 };
@@ -15,7 +15,7 @@ use odb_rollout::{Canaries, Engine, Notice, Place, Settings, Standing, Start, St
 
 /// One pass over the instances.
 pub(super) struct Pass<'a> {
-    pub(super) talk: &'a Talk,
+    pub(super) console: &'a Console,
     /// What is done, in a word for a bar.
     pub(super) doing: &'static str,
     pub(super) settings: Settings,
@@ -61,9 +61,9 @@ pub(super) struct Ended {
 const NAMED_INSTANCES: usize = 10;
 
 /// Logs what there is to work on (`spec/contracts/errands.md` §4.6). The Go errand names every instance of a fleet.
-pub(super) fn say_listed(talk: &Talk, members: &[Member]) {
-    talk.say(format_args!("Service Instances: {}", named(members)));
-    talk.say(format_args!(
+pub(super) fn say_listed(console: &Console, members: &[Member]) {
+    console.say(format_args!("Service Instances: {}", named(members)));
+    console.say(format_args!(
         "Total Service Instances found: {}",
         members.len()
     ));
@@ -112,8 +112,8 @@ impl Pass<'_> {
         let before = u64::try_from(before).unwrap_or(u64::MAX);
         let (engine, commands) = Engine::begin(self.settings, starts, self.canaries);
         let mut onlooker = Onlooker {
-            talk: self.talk,
-            progress: Progress::resume(self.talk, self.doing, total, before),
+            console: self.console,
+            progress: Progress::resume(self.console, self.doing, total, before),
             tasks: HashMap::new(),
         };
         let beginning = Beginning {
@@ -127,7 +127,7 @@ impl Pass<'_> {
         } = onlooker;
         drop(progress);
         let verdict = engine.verdict();
-        self.talk.say(&verdict.summary);
+        self.console.say(&verdict.summary);
         let states = (0..engine.len()).map(|place| engine.instance(place));
         let succeeded = states
             .filter(|(_, state, _)| matches!(state, State::Succeeded))
@@ -144,7 +144,7 @@ impl Pass<'_> {
 
 /// Tells people how a pass goes.
 struct Onlooker<'a> {
-    talk: &'a Talk,
+    console: &'a Console,
     progress: Progress,
     tasks: HashMap<Place, u64>,
 }
@@ -166,7 +166,7 @@ impl Observer for Onlooker<'_> {
             | Notice::GoneSince { .. }
             | Notice::WaveIsHealthy
             | Notice::FinishedCanaries
-            | Notice::Progress { .. } => self.talk.say(notice),
+            | Notice::Progress { .. } => self.console.say(notice),
         }
     }
 

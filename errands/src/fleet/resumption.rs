@@ -13,7 +13,7 @@ use odb_clients::{ServiceError, http::StatusCode};
 use odb_redaction::Chain;
 
 use crate::{
-    Talk,
+    Console,
     broker_api::{BrokerApi, BrokerApiRefusal, FleetOperation, OperationData},
 };
 use odb_rollout::Standing;
@@ -73,10 +73,10 @@ impl RunUnderWay {
         broker: &BrokerApi,
         operation: FleetOperation,
         extent: Extent,
-        talk: &Talk,
+        console: &Console,
     ) -> Self {
         if extent == Extent::Part {
-            talk.say("This run is over a part of the fleet: it is not remembered, and cannot be continued");
+            console.say("This run is over a part of the fleet: it is not remembered, and cannot be continued");
             return Self {
                 run: None,
                 extent,
@@ -86,21 +86,21 @@ impl RunUnderWay {
         if let Ok(Some(LatestRun { run, .. })) = latest(broker, operation).await
             && run.outcome.is_none()
         {
-            talk.say(format_args!(
+            console.say(format_args!(
                 "The run that began at {} ({} ago) has not ended: it was interrupted, or another process is at it. This one \
                  takes its place; `--continue` goes on with it instead",
                 run.began,
                 age(run.began, Timestamp::now())
             ));
         }
-        Self::begin_anew(broker, operation, extent, talk).await
+        Self::begin_anew(broker, operation, extent, console).await
     }
 
     async fn begin_anew(
         broker: &BrokerApi,
         operation: FleetOperation,
         extent: Extent,
-        talk: &Talk,
+        console: &Console,
     ) -> Self {
         let kind = kind(operation);
         let wanted = BeginRun { kind };
@@ -108,7 +108,7 @@ impl RunUnderWay {
             Ok(run) => Some(run),
             Err(error) if error.is_unknown_route() => None,
             Err(error) => {
-                talk.say(format_args!(
+                console.say(format_args!(
                     "If this run is interrupted it cannot be continued: {}",
                     Chain(&error)
                 ));
@@ -127,7 +127,7 @@ impl RunUnderWay {
         broker: &BrokerApi,
         operation: FleetOperation,
         extent: Extent,
-        talk: &Talk,
+        console: &Console,
     ) -> Result<Self, ResumptionError> {
         let latest = latest(broker, operation).await?;
         match latest {
@@ -135,12 +135,13 @@ impl RunUnderWay {
                 if run.outcome != Some(RunOutcome::Succeeded) && is_current =>
             {
                 let age = age(run.began, Timestamp::now());
-                talk.say(format_args!(
+                console.say(format_args!(
                     "Continuing the run that began at {} ({age} ago)",
                     run.began
                 ));
                 if extent == Extent::Part {
-                    talk.say("Only a part of it is continued: the run itself does not end with it");
+                    console
+                        .say("Only a part of it is continued: the run itself does not end with it");
                 }
                 Ok(Self {
                     run: Some(run),
@@ -150,22 +151,22 @@ impl RunUnderWay {
             }
             Some(LatestRun { run, .. }) if run.outcome != Some(RunOutcome::Succeeded) => {
                 let age = age(run.began, Timestamp::now());
-                talk.say(format_args!(
+                console.say(format_args!(
                     "The run that began at {} ({age} ago) is not continued, because something else is offered today: this is \
                      a new one",
                     run.began
                 ));
-                Ok(Self::begin_anew(broker, operation, extent, talk).await)
+                Ok(Self::begin_anew(broker, operation, extent, console).await)
             }
             _ => {
-                talk.say("There is no run to continue: this is a new one");
-                Ok(Self::begin_anew(broker, operation, extent, talk).await)
+                console.say("There is no run to continue: this is a new one");
+                Ok(Self::begin_anew(broker, operation, extent, console).await)
             }
         }
     }
 
     /// Writes down how the run has ended, if it was over all instances.
-    pub(super) async fn end(&self, broker: &BrokerApi, outcome: RunOutcome, talk: &Talk) {
+    pub(super) async fn end(&self, broker: &BrokerApi, outcome: RunOutcome, console: &Console) {
         let run = match (&self.run, self.extent) {
             (Some(run), Extent::Whole) => run,
             (None, _) | (_, Extent::Part) => return,
@@ -174,7 +175,7 @@ impl RunUnderWay {
         let path = ["mgmt", "v1", "runs", id.as_str()];
         let ended: Result<Run, _> = broker.patch(&path, &EndRun { outcome }).await;
         if let Err(error) = ended {
-            talk.say(format_args!(
+            console.say(format_args!(
                 "How the run has ended could not be written down: {}",
                 Chain(&error)
             ));

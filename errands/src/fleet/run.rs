@@ -26,7 +26,7 @@ use super::{
     through_broker::ThroughBroker, through_platform::ThroughPlatform,
 };
 use crate::{
-    ExitStatus, Surroundings, Talk,
+    Console, Dependencies, ExitStatus,
     broker_api::{BrokerApi, FleetOperation, OperationData},
     cloud_controller,
     report::{OutputFormat, Report, RunStatus, Shown},
@@ -39,7 +39,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 /// How long instances may take to become healthy, unless somebody says otherwise.
 const HEALTH_TIMEOUT: Duration = Duration::from_mins(10);
 /// What looking at the version of the Cloud Controller may take.
-const VERSION_PATIENCE: Duration = Duration::from_mins(1);
+const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
 /// The pause before it is looked at again.
 const VERSION_PAUSE: Duration = Duration::from_secs(5);
 
@@ -59,8 +59,8 @@ pub(super) struct FleetRun<'a> {
     pub(super) choice: Choice,
     pub(super) broker: BrokerApi,
     /// With the errand's own prefix.
-    pub(super) talk: Talk,
-    pub(super) surroundings: &'a Surroundings,
+    pub(super) console: Console,
+    pub(super) dependencies: &'a Dependencies,
     pub(super) output: OutputFormat,
 }
 
@@ -69,20 +69,23 @@ impl<'a> FleetRun<'a> {
         operation: FleetOperation,
         mut file: FleetFile,
         flags: &FleetFlags,
-        surroundings: &'a Surroundings,
+        dependencies: &'a Dependencies,
     ) -> anyhow::Result<Self> {
         let run = flags.over(std::mem::take(&mut file.run));
         let subject = match operation {
             FleetOperation::Upgrade => "upgrade-all",
             FleetOperation::Recreate => "recreate-all",
         };
-        let broker =
-            BrokerApi::connect(&file.broker_api, file.request_timeout, &surroundings.talk)?;
+        let broker = BrokerApi::connect(
+            &file.broker_api,
+            file.request_timeout,
+            &dependencies.console,
+        )?;
         Ok(Self {
             operation,
             broker,
-            talk: surroundings.talk.about(subject),
-            surroundings,
+            console: dependencies.console.about(subject),
+            dependencies,
             output: flags.output,
             choice: Choice {
                 plans: run.plans.clone(),
@@ -102,7 +105,7 @@ impl<'a> FleetRun<'a> {
         let ended = self.ended(&mut report).await;
         let status = match &ended {
             Ok(()) => RunStatus::Succeeded,
-            Err(_) if self.surroundings.stopping.is_cancelled() => RunStatus::Stopped,
+            Err(_) if self.dependencies.stopping.is_cancelled() => RunStatus::Stopped,
             Err(_) => RunStatus::Failed,
         };
         if let Err(error) = &ended {
@@ -110,7 +113,7 @@ impl<'a> FleetRun<'a> {
         }
         // Where nothing was listed only programs want to read that nothing became of anything.
         if self.output == OutputFormat::Json || !report.rows().is_empty() {
-            report.tell(status, self.output, Shown::Unsuccessful, self.surroundings)?;
+            report.tell(status, self.output, Shown::Unsuccessful, self.dependencies)?;
         }
         ended.map(|()| ExitStatus::Success)
     }
@@ -118,7 +121,7 @@ impl<'a> FleetRun<'a> {
     async fn ended(&self, report: &mut Report) -> anyhow::Result<()> {
         self.check_wishes().await?;
         if self.run.is_dry {
-            let told = self.surroundings.unless_stopped(self.dry_run(report));
+            let told = self.dependencies.unless_stopped(self.dry_run(report));
             told.await.map_err(anyhow::Error::new).flatten()
         } else {
             self.remembered_run(report).await
@@ -128,19 +131,19 @@ impl<'a> FleetRun<'a> {
     /// Runs all passes; the broker remembers that it does.
     async fn remembered_run(&self, report: &mut Report) -> anyhow::Result<()> {
         let begun = async {
-            let (broker, operation, talk) = (&self.broker, self.operation, &self.talk);
+            let (broker, operation, console) = (&self.broker, self.operation, &self.console);
             let extent = if self.choice.is_narrow() {
                 Extent::Part
             } else {
                 Extent::Whole
             };
             if self.run.continues {
-                RunUnderWay::go_on(broker, operation, extent, talk).await
+                RunUnderWay::go_on(broker, operation, extent, console).await
             } else {
-                Ok(RunUnderWay::begin(broker, operation, extent, talk).await)
+                Ok(RunUnderWay::begin(broker, operation, extent, console).await)
             }
         };
-        let under_way = self.surroundings.unless_stopped(begun).await??;
+        let under_way = self.dependencies.unless_stopped(begun).await??;
         if let Some(id) = under_way.id() {
             report.note("run", id);
         }
@@ -150,7 +153,7 @@ impl<'a> FleetRun<'a> {
         } else {
             RunOutcome::Failed
         };
-        under_way.end(&self.broker, outcome, &self.talk).await;
+        under_way.end(&self.broker, outcome, &self.console).await;
         ended
     }
 
@@ -163,9 +166,9 @@ impl<'a> FleetRun<'a> {
             Listing::First
         };
         if self.operation == FleetOperation::Upgrade {
-            match self.surroundings.unless_stopped(self.platform()).await? {
+            match self.dependencies.unless_stopped(self.platform()).await? {
                 Ok(Some(controller)) => {
-                    self.talk.say("Upgrading all instances via CF");
+                    self.console.say("Upgrading all instances via CF");
                     upgraded = self
                         .platform_pass(&controller, under_way, listing, report)
                         .await?;
@@ -173,18 +176,18 @@ impl<'a> FleetRun<'a> {
                 }
                 Ok(None) => {}
                 Err(cause) => {
-                    self.talk.say(&cause);
+                    self.console.say(&cause);
                     report.note("platform_pass_left_out", cause.as_str());
                     left_out = Some(cause);
                 }
             }
-            self.talk.say("Upgrading all instances via BOSH");
+            self.console.say("Upgrading all instances via BOSH");
         }
         let ended = self
             .broker_pass(under_way, listing, &upgraded, report)
             .await;
         if let Some(cause) = left_out {
-            self.talk.say(format_args!(
+            self.console.say(format_args!(
                 "{cause}. It does not know of the upgrades of this run"
             ));
         }
@@ -200,17 +203,17 @@ impl<'a> FleetRun<'a> {
         let without = |cause: &dyn std::fmt::Display| {
             format!("Upgrades do not go through the Cloud Controller: {cause}")
         };
-        let controller = cloud_controller::connect(access, &self.surroundings.talk)
+        let controller = cloud_controller::connect(access, &self.dependencies.console)
             .map_err(|error| without(&Chain(&error)))?;
-        let end = Deadline::after(self.settings().patience);
+        let end = Deadline::after(self.settings().timeout);
         loop {
-            let call = Call::within(VERSION_PATIENCE);
+            let call = Call::within(VERSION_TIMEOUT);
             match controller.knows_maintenance_info(&call).await {
                 Ok(true) => return Ok(Some(controller)),
                 Ok(false) => return Err(without(&"it does not know `maintenance_info`")),
                 Err(error) if error.is_transient() && !end.has_passed() => {
                     let pause = VERSION_PAUSE.min(end.remaining());
-                    self.talk.say(format_args!(
+                    self.console.say(format_args!(
                         "The Cloud Controller could not be asked whether it knows `maintenance_info`: {}; asking again in {}s",
                         Chain(&error),
                         pause.as_secs()
@@ -272,7 +275,7 @@ impl<'a> FleetRun<'a> {
             self.operation,
             &members,
             under_way,
-            &self.talk,
+            &self.console,
         );
         let pass = self.pass(&members).await?;
         let mut known: HashMap<_, Known<OperationData>> = HashMap::new();
@@ -322,7 +325,7 @@ impl<'a> FleetRun<'a> {
         }
         let canaries = selection.among(&all, &matching)?;
         Ok(Pass {
-            talk: &self.talk,
+            console: &self.console,
             doing: match self.operation {
                 FleetOperation::Upgrade => "upgrading",
                 FleetOperation::Recreate => "recreating",
@@ -330,7 +333,7 @@ impl<'a> FleetRun<'a> {
             settings: self.settings(),
             members,
             canaries,
-            stopping: &self.surroundings.stopping,
+            stopping: &self.dependencies.stopping,
         })
     }
 
@@ -341,20 +344,20 @@ impl<'a> FleetRun<'a> {
             attempts: u32::try_from(self.file.attempt_limit.get()).unwrap_or(u32::MAX),
             attempt_pause: self.file.attempt_interval,
             poll_pause: self.file.polling_interval,
-            patience: run.answer_timeout.unwrap_or(ANSWER_TIMEOUT),
+            timeout: run.answer_timeout.unwrap_or(ANSWER_TIMEOUT),
             budget: run.max_failures,
             gate: run.has_health_gate.then(|| HealthGate {
                 wave: run.wave.and_then(NonZeroU32::new),
-                patience: run.health_timeout.unwrap_or(HEALTH_TIMEOUT),
+                timeout: run.health_timeout.unwrap_or(HEALTH_TIMEOUT),
             }),
         }
     }
 
     /// Tells what would change, and changes nothing.
     async fn dry_run(&self, report: &mut Report) -> anyhow::Result<()> {
-        self.talk.say("DRY RUN: nothing is changed");
+        self.console.say("DRY RUN: nothing is changed");
         let members = self.inventory(Listing::First, report).await?;
-        say_listed(&self.talk, &members);
+        say_listed(&self.console, &members);
         let forecasts = match self.operation {
             FleetOperation::Upgrade => {
                 let at_once = self.file.max_in_flight.get();
@@ -364,7 +367,7 @@ impl<'a> FleetRun<'a> {
         };
         let changes = FleetChanges::of(&forecasts);
         for line in changes.text().lines() {
-            self.talk.say(line);
+            self.console.say(line);
         }
         report.note("dry_run", true);
         report.note("changes", changes.changes());

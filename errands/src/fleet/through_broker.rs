@@ -15,7 +15,7 @@ use super::{
     runner::Operator,
 };
 use crate::{
-    Talk,
+    Console,
     broker_api::{
         BrokerApi, BrokerApiRefusal, FleetOperation, LastOperationError, OperationData,
         OperationState, TriggerError, TriggerFault, Triggered,
@@ -30,7 +30,7 @@ pub(super) struct ThroughBroker<'a> {
     members: &'a [Member],
     under_way: &'a RunUnderWay,
     look_up: LookUp<'a>,
-    talk: &'a Talk,
+    console: &'a Console,
     /// The instances that were asked for, however that went, as they were before.
     before: RefCell<HashMap<Place, Before>>,
 }
@@ -41,7 +41,7 @@ impl<'a> ThroughBroker<'a> {
         operation: FleetOperation,
         members: &'a [Member],
         under_way: &'a RunUnderWay,
-        talk: &'a Talk,
+        console: &'a Console,
     ) -> Self {
         // Whoever remembers runs or has told of an instance all that is known is no Go broker.
         let has_inventory =
@@ -53,7 +53,7 @@ impl<'a> ThroughBroker<'a> {
             members,
             under_way,
             look_up: LookUp::new(broker, knowledge),
-            talk,
+            console,
             before: RefCell::default(),
         }
     }
@@ -275,7 +275,7 @@ impl Operator for ThroughBroker<'_> {
                 return (TriggerAnswer::Unanswered { cause }, None);
             }
             Err(error) => {
-                self.talk.say(format_args!(
+                self.console.say(format_args!(
                     "[{}] Failed to get refreshed list of instances. Continuing with previously fetched info. ({error})",
                     member.id
                 ));

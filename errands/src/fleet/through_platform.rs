@@ -18,7 +18,7 @@ use crate::broker_api::BrokerApi;
 use odb_rollout::{Health, Place, PollAnswer, TriggerAnswer};
 
 /// What a step at the Cloud Controller may take, repeats included.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Upgrades through the Cloud Controller.
 pub(super) struct ThroughPlatform<'a> {
@@ -237,7 +237,7 @@ impl Operator for ThroughPlatform<'_> {
 }
 
 fn call() -> Call {
-    Call::within(PATIENCE)
+    Call::within(TIMEOUT)
 }
 
 /// Its creation has failed: there is nothing that the platform could upgrade, and it refuses to. The broker may know better.

@@ -33,7 +33,7 @@ impl FleetRun<'_> {
             let told = self
                 .broker
                 .get::<serde_json::Value>(&["mgmt", "v1", "director"], &[]);
-            match self.surroundings.unless_stopped(told).await? {
+            match self.dependencies.unless_stopped(told).await? {
                 Err(error) if error.is_unknown_route() => bail!(
                     "this broker has no means for {}: it is a Go broker, or older than this errand",
                     named.join(" and ")
@@ -44,7 +44,7 @@ impl FleetRun<'_> {
         }
         if self.operation == FleetOperation::Recreate {
             let checked = director_version::check(&self.broker, self.file.director.as_ref());
-            self.surroundings.unless_stopped(checked).await??;
+            self.dependencies.unless_stopped(checked).await??;
         }
         Ok(())
     }

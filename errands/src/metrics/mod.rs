@@ -10,7 +10,7 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use crate::{
-    ExitStatus, Surroundings,
+    Dependencies, ExitStatus,
     broker_api::BrokerApi,
     command_line::{ConfigTexts, go_boolean, load},
 };
@@ -73,14 +73,17 @@ pub struct CollectServiceMetrics {
 
 impl CollectServiceMetrics {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let config = self.broker(surroundings)?;
-        let broker =
-            BrokerApi::connect(&config, Some(BrokerApi::USUAL_TIMEOUT), &surroundings.talk)
-                .context("error collecting metrics")?;
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let config = self.broker(dependencies)?;
+        let broker = BrokerApi::connect(
+            &config,
+            Some(BrokerApi::USUAL_TIMEOUT),
+            &dependencies.console,
+        )
+        .context("error collecting metrics")?;
         let metrics = tokio::time::timeout(DEADLINE, broker.metrics());
-        let Ok(metrics) = surroundings.unless_stopped(metrics).await? else {
-            surroundings.talk.say(format_args!(
+        let Ok(metrics) = dependencies.unless_stopped(metrics).await? else {
+            dependencies.console.say(format_args!(
                 "error collecting metrics: the broker has not answered for {} s; try again later",
                 DEADLINE.as_secs()
             ));
@@ -88,11 +91,11 @@ impl CollectServiceMetrics {
         };
         match metrics {
             Ok(metrics) => {
-                surroundings.print(metrics.as_str())?;
+                dependencies.print(metrics.as_str())?;
                 Ok(ExitStatus::Success)
             }
             Err(error) if is_transient(&error) => {
-                surroundings.talk.say(format_args!(
+                dependencies.console.say(format_args!(
                     "error collecting metrics: {}; try again later",
                     Chain(&error)
                 ));
@@ -102,11 +105,11 @@ impl CollectServiceMetrics {
         }
     }
 
-    fn broker(self, surroundings: &Surroundings) -> anyhow::Result<errands::BrokerApi> {
+    fn broker(self, dependencies: &Dependencies) -> anyhow::Result<errands::BrokerApi> {
         let Some(url) = self.broker_url.filter(|_| self.config.is_none()) else {
             let file = self.config.as_deref();
             ensure!(file.is_some(), NOT_GIVEN);
-            let loaded = load(file, &FILE_TEXTS, BrokerOnly::load, surroundings)?;
+            let loaded = load(file, &FILE_TEXTS, BrokerOnly::load, dependencies)?;
             return Ok(loaded.broker_api);
         };
         Ok(errands::BrokerApi {

@@ -17,7 +17,7 @@ use odb_api_types::{
 use odb_config::errands::BrokerOnly;
 
 use crate::{
-    ExitStatus, Progress, Surroundings,
+    Dependencies, ExitStatus, Progress,
     broker_api::{BrokerApi, BrokerApiRefusal},
     command_line::{ConfigTexts, load},
     waiting::{follow, steady},
@@ -76,24 +76,24 @@ enum Seen {
 
 impl ShowOperation {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let console = &dependencies.console;
         let config = load(
             self.config.as_deref(),
             &FILE_TEXTS,
             BrokerOnly::load,
-            surroundings,
+            dependencies,
         )?;
         let timeout = Some(BrokerApi::USUAL_TIMEOUT);
-        let broker = BrokerApi::connect(&config.broker_api, timeout, talk)?;
-        surroundings
-            .unless_stopped(self.show(surroundings, &broker))
+        let broker = BrokerApi::connect(&config.broker_api, timeout, console)?;
+        dependencies
+            .unless_stopped(self.show(dependencies, &broker))
             .await?
     }
 
     async fn show(
         &self,
-        surroundings: &Surroundings,
+        dependencies: &Dependencies,
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
         let first = match broker.operation(&self.instance).await {
@@ -110,14 +110,14 @@ impl ShowOperation {
             })?,
         };
         let seen = if self.follow && first.state == OperationState::InProgress {
-            self.follow(surroundings, broker, first).await?
+            self.follow(dependencies, broker, first).await?
         } else {
             Seen::Told(first)
         };
-        let talk = &surroundings.talk;
+        let console = &dependencies.console;
         match seen {
             Seen::Told(told) => {
-                self.print(surroundings, &told)?;
+                self.print(dependencies, &told)?;
                 Ok(match told.state {
                     OperationState::Succeeded => ExitStatus::Success,
                     OperationState::Failed => ExitStatus::Failure,
@@ -125,12 +125,13 @@ impl ShowOperation {
                 })
             }
             Seen::Gone => {
-                talk.say("ended: the service instance is gone");
+                console.say("ended: the service instance is gone");
                 Ok(ExitStatus::Success)
             }
             Seen::Followed(later) => {
-                talk.say("another operation has followed it; what came of the first is not known");
-                self.print(surroundings, &later)?;
+                console
+                    .say("another operation has followed it; what came of the first is not known");
+                self.print(dependencies, &later)?;
                 Ok(ExitStatus::Failure)
             }
         }
@@ -139,13 +140,13 @@ impl ShowOperation {
     /// Shows every step until the operation has ended.
     async fn follow(
         &self,
-        surroundings: &Surroundings,
+        dependencies: &Dependencies,
         broker: &BrokerApi,
         first: OperationStatus,
     ) -> anyhow::Result<Seen> {
         let total = u64::try_from(first.stages.len()).unwrap_or(u64::MAX);
         let mut steps = Steps {
-            progress: Progress::begin(&surroundings.talk, "stage", total),
+            progress: Progress::begin(&dependencies.console, "stage", total),
             ended: 0,
             latest: String::new(),
         };
@@ -168,12 +169,12 @@ impl ShowOperation {
         .context("the operation goes on; it is not known what comes of it")
     }
 
-    fn print(&self, surroundings: &Surroundings, told: &OperationStatus) -> anyhow::Result<()> {
+    fn print(&self, dependencies: &Dependencies, told: &OperationStatus) -> anyhow::Result<()> {
         let text = match self.output {
             Form::Text => text::whole(told),
             Form::Json => format!("{:#}\n", serde_json::to_value(told)?),
         };
-        Ok(surroundings.print(&text)?)
+        Ok(dependencies.print(&text)?)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use odb_api_types::management::{OperationState, OperationStatus, StageState, StepStatus};
 
-use crate::talk::harmless;
+use crate::console::harmless;
 
 /// All that is known of an operation, stage by stage.
 pub(super) fn whole(told: &OperationStatus) -> String {

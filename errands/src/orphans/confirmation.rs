@@ -1,7 +1,7 @@
 //! That somebody means it: whoever deletes deployments has to know how many.
 
 use crate::{
-    Surroundings,
+    Dependencies,
     confirmation::{Audience, is_typed},
 };
 
@@ -36,7 +36,7 @@ pub(super) enum Unconfirmed {
 
 /// Passes if `said` is their number, or if somebody types it.
 pub(super) async fn confirm(
-    surroundings: &Surroundings,
+    dependencies: &Dependencies,
     there: usize,
     said: Option<usize>,
 ) -> anyhow::Result<()> {
@@ -49,7 +49,7 @@ pub(super) async fn confirm(
     let question = format!(
         "These {there} deployments will be deleted with all their data. Type their number to go on:"
     );
-    if is_typed(surroundings, &question, there).await? {
+    if is_typed(dependencies, &question, there).await? {
         Ok(())
     } else {
         Err(Unconfirmed::NotTyped { there }.into())

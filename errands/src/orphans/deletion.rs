@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{NO_ORPHAN, Output, confirm, explained, line, only, table};
 use crate::{
-    ExitStatus, Progress, Surroundings,
+    Dependencies, ExitStatus, Progress,
     broker_api::{
         BrokerApi, BrokerApiRefusal, LastOperationError, OperationData, OperationState,
         OrphanDeleted, OrphanDeletion,
@@ -85,37 +85,37 @@ impl Deletion {
     /// Deletes what there is to delete, and accounts for it.
     pub(super) async fn run(
         self,
-        surroundings: &Surroundings,
+        dependencies: &Dependencies,
         output: Output,
     ) -> anyhow::Result<ExitStatus> {
         let mut account = Account::default();
-        let ended = self.delete(surroundings, &mut account).await;
+        let ended = self.delete(dependencies, &mut account).await;
         match &ended {
             Ok(_) => account.status = Status::Succeeded,
             Err(error) => {
                 account.error = Some(format!("{error:#}"));
-                if surroundings.stopping.is_cancelled() {
+                if dependencies.stopping.is_cancelled() {
                     account.status = Status::Stopped;
                 }
             }
         }
         if output == Output::Json {
-            surroundings.print(&line(&account))?;
+            dependencies.print(&line(&account))?;
         }
         ended
     }
 
     async fn delete(
         self,
-        surroundings: &Surroundings,
+        dependencies: &Dependencies,
         account: &mut Account,
     ) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
-        let all = explained(surroundings, &self.broker).await?;
+        let console = &dependencies.console;
+        let all = explained(dependencies, &self.broker).await?;
         let (chosen, strangers) = only(&self.instances, all);
         for instance in strangers {
             let name = format!("service-instance_{instance}");
-            talk.say(format_args!("{name}: left alone: {NO_ORPHAN}"));
+            console.say(format_args!("{name}: left alone: {NO_ORPHAN}"));
             account.left.push(Left::new(name, NO_ORPHAN.to_owned()));
         }
         let mut orphans = Vec::new();
@@ -129,24 +129,24 @@ impl Deletion {
             }
         }
         if orphans.is_empty() {
-            talk.say("there is nothing to delete");
-            return account.close(surroundings);
+            console.say("there is nothing to delete");
+            return account.close(dependencies);
         }
         self.require_known_offering(&orphans)?;
-        table::show(surroundings, &orphans);
-        confirm(surroundings, orphans.len(), self.confirmed).await?;
-        let progress = Progress::begin(talk, "deleting", orphans.len() as u64);
+        table::show(dependencies, &orphans);
+        confirm(dependencies, orphans.len(), self.confirmed).await?;
+        let progress = Progress::begin(console, "deleting", orphans.len() as u64);
         for orphan in orphans {
             let name = orphan.deployment_name.clone();
             progress.event(&format!("{name}: {}", doing(&orphan)));
-            let fate = match surroundings.unless_stopped(self.end(&orphan)).await {
+            let fate = match dependencies.unless_stopped(self.end(&orphan)).await {
                 Ok(fate) => fate,
                 Err(stopped) => {
-                    talk.say(format_args!(
+                    console.say(format_args!(
                         "{name}: its deletion may go on without us; run this again to see its end"
                     ));
                     drop(progress);
-                    account.tell(surroundings);
+                    account.tell(dependencies);
                     return Err(stopped.into());
                 }
             };
@@ -157,17 +157,17 @@ impl Deletion {
                     account.deleted.push(name);
                 }
                 Fate::Left(cause) => {
-                    talk.say(format_args!("{name}: left alone: {cause}"));
+                    console.say(format_args!("{name}: left alone: {cause}"));
                     account.left.push(Left::new(name, cause));
                 }
                 Fate::Failed(cause) => {
-                    talk.say(format_args!("{name}: not deleted: {cause}"));
+                    console.say(format_args!("{name}: not deleted: {cause}"));
                     account.failed.push(Left::new(name, cause));
                 }
             }
         }
         drop(progress);
-        account.close(surroundings)
+        account.close(dependencies)
     }
 
     /// Why an orphan is none of ours to delete, if so.
@@ -246,8 +246,8 @@ impl Deletion {
 
 impl Account {
     /// Tells what became of each. The exit status is true of all of them.
-    fn close(&self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        self.tell(surroundings);
+    fn close(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        self.tell(dependencies);
         if !self.failed.is_empty() {
             bail!("{} of the orphans could not be deleted", self.failed.len());
         }
@@ -258,8 +258,8 @@ impl Account {
         })
     }
 
-    fn tell(&self, surroundings: &Surroundings) {
-        surroundings.talk.say(format_args!(
+    fn tell(&self, dependencies: &Dependencies) {
+        dependencies.console.say(format_args!(
             "deleted: {}, failed: {}, left alone: {}",
             self.deleted.len(),
             self.failed.len(),

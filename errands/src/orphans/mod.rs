@@ -21,7 +21,7 @@ use odb_config::errands::BrokerOnly;
 use serde::Serialize;
 
 use crate::{
-    ExitStatus, Surroundings,
+    Dependencies, ExitStatus,
     broker_api::{BrokerApi, BrokerApiRefusal, ListedOrphan},
     command_line::{ConfigTexts, load},
 };
@@ -103,12 +103,13 @@ enum Output {
 
 impl OrphanDeployments {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let console = &dependencies.console;
         let file = self.config.as_deref();
-        let config = load(file, &FILE_TEXTS, BrokerOnly::load, surroundings)?;
+        let config = load(file, &FILE_TEXTS, BrokerOnly::load, dependencies)?;
         let timeout = Some(BrokerApi::USUAL_TIMEOUT);
-        let broker = BrokerApi::connect(&config.broker_api, timeout, talk).context(NOT_LISTED)?;
+        let broker =
+            BrokerApi::connect(&config.broker_api, timeout, console).context(NOT_LISTED)?;
         if self.delete {
             let deletion = Deletion {
                 broker,
@@ -119,49 +120,49 @@ impl OrphanDeployments {
                 force: self.force,
                 confirmed: self.confirm,
             };
-            return deletion.run(surroundings, self.output).await;
+            return deletion.run(dependencies, self.output).await;
         }
         if self.explain || self.output == Output::Json || !self.instances.is_empty() {
-            return self.explain(surroundings, &broker).await;
+            return self.explain(dependencies, &broker).await;
         }
-        let orphans = surroundings.unless_stopped(broker.orphans()).await?;
+        let orphans = dependencies.unless_stopped(broker.orphans()).await?;
         let orphans = orphans.context(NOT_LISTED)?;
-        surroundings.print(&line(&orphans))?;
+        dependencies.print(&line(&orphans))?;
         Ok(status(
-            surroundings,
+            dependencies,
             orphans.is_some_and(|orphans| !orphans.is_empty()),
         ))
     }
 
     async fn explain(
         &self,
-        surroundings: &Surroundings,
+        dependencies: &Dependencies,
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
-        let all = explained(surroundings, broker).await?;
+        let all = explained(dependencies, broker).await?;
         let (orphans, strangers) = only(&self.instances, all);
         for instance in strangers {
-            surroundings
-                .talk
+            dependencies
+                .console
                 .say(format_args!("service-instance_{instance}: {NO_ORPHAN}"));
         }
         match self.output {
-            Output::Json => surroundings.print(&line(&orphans))?,
+            Output::Json => dependencies.print(&line(&orphans))?,
             Output::Names => {
-                table::show(surroundings, &orphans);
-                surroundings.print(&line(&names(&orphans)))?;
+                table::show(dependencies, &orphans);
+                dependencies.print(&line(&names(&orphans)))?;
             }
         }
-        Ok(status(surroundings, !orphans.is_empty()))
+        Ok(status(dependencies, !orphans.is_empty()))
     }
 }
 
 /// All that the broker knows of them.
 async fn explained(
-    surroundings: &Surroundings,
+    dependencies: &Dependencies,
     broker: &BrokerApi,
 ) -> anyhow::Result<Vec<OrphanDeployment>> {
-    match surroundings
+    match dependencies
         .unless_stopped(broker.explained_orphans())
         .await?
     {
@@ -175,9 +176,9 @@ fn no_such_route(error: ServiceError) -> anyhow::Error {
         .context("the broker has no /mgmt/v1/orphan_deployments: it is older than this errand, or a Go broker")
 }
 
-fn status(surroundings: &Surroundings, are_there: bool) -> ExitStatus {
+fn status(dependencies: &Dependencies, are_there: bool) -> ExitStatus {
     if are_there {
-        surroundings.talk.say(DETECTED);
+        dependencies.console.say(DETECTED);
         ExitStatus::Special
     } else {
         ExitStatus::Success

@@ -4,7 +4,7 @@ use odb_api_types::management::{
     OperationState, OrphanDeployment, OrphanOperation, OrphanReason, Owner,
 };
 
-use crate::{Surroundings, table, talk::harmless};
+use crate::{Dependencies, console::harmless, table};
 
 const HEAD: [&str; 5] = ["deployment", "owner", "age", "why", "last operation"];
 
@@ -13,15 +13,15 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// Writes a table to standard error.
-pub(super) fn show(surroundings: &Surroundings, orphans: &[OrphanDeployment]) {
+pub(super) fn show(dependencies: &Dependencies, orphans: &[OrphanDeployment]) {
     if orphans.is_empty() {
         return;
     }
-    surroundings
-        .talk
+    dependencies
+        .console
         .say(format_args!("{} orphans:", orphans.len()));
     for line in lines(orphans) {
-        surroundings.talk.screen().line(&line);
+        dependencies.console.screen().line(&line);
     }
 }
 

@@ -13,7 +13,7 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 use tokio::time::sleep;
 
-use crate::{ExitStatus, Surroundings};
+use crate::{Dependencies, ExitStatus};
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -45,9 +45,9 @@ pub struct BrokerPostStart {
 
 impl BrokerPostStart {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
-        talk.say(format_args!(
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let console = &dependencies.console;
+        console.say(format_args!(
             "Waiting up to {} seconds for the broker to serve its catalog",
             self.timeout
         ));
@@ -65,10 +65,10 @@ impl BrokerPostStart {
         };
         let catalog = self.catalog(&broker)?;
         let deadline = Deadline::after(Duration::from_secs(self.timeout));
-        surroundings
-            .unless_stopped(catalog.wait(deadline, surroundings))
+        dependencies
+            .unless_stopped(catalog.wait(deadline, dependencies))
             .await??;
-        talk.say("Broker post-start check successful");
+        console.say("Broker post-start check successful");
         Ok(ExitStatus::Success)
     }
 
@@ -137,13 +137,13 @@ struct Catalog {
 
 impl Catalog {
     /// Asks until it is served. What the last failure was is told again at the end.
-    async fn wait(&self, deadline: Deadline, surroundings: &Surroundings) -> anyhow::Result<()> {
+    async fn wait(&self, deadline: Deadline, dependencies: &Dependencies) -> anyhow::Result<()> {
         let mut last = "nobody was asked".to_owned();
         while !deadline.has_passed() {
             match self.ask(deadline).await {
                 Ok(()) => return Ok(()),
                 Err(failure) => {
-                    surroundings.talk.say(&failure);
+                    dependencies.console.say(&failure);
                     last = failure;
                 }
             }

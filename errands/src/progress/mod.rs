@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::Talk;
+use crate::Console;
 use pace::Pace;
 
 /// The bar, and what stands around it: `upgrading ━━━╸ 12/1000 · 3.1/min · about 5 h left · name of the last one`, as far as
@@ -21,26 +21,26 @@ const TEMPLATE: &str = "{prefix} {bar:24} {pos}/{len} · {pace}{wide_msg}";
 /// How far an errand has come. Dropped, its bar goes.
 #[derive(Debug)]
 pub struct Progress {
-    talk: Talk,
+    console: Console,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
     /// Begins: `doing` says in a word what is done to each of the `total`.
-    pub fn begin(talk: &Talk, doing: &'static str, total: u64) -> Self {
-        Self::resume(talk, doing, total, 0)
+    pub fn begin(console: &Console, doing: &'static str, total: u64) -> Self {
+        Self::resume(console, doing, total, 0)
     }
 
     /// Begins where so many of the `total` were done before. They tell nothing of how fast it goes.
-    pub fn resume(talk: &Talk, doing: &'static str, total: u64, already_done: u64) -> Self {
-        let bar = talk.screen().bar(total).inspect(|bar| {
+    pub fn resume(console: &Console, doing: &'static str, total: u64, already_done: u64) -> Self {
+        let bar = console.screen().bar(total).inspect(|bar| {
             bar.set_style(style(Instant::now(), already_done));
             bar.set_position(already_done);
             bar.set_prefix(doing);
             bar.tick();
         });
         Self {
-            talk: talk.clone(),
+            console: console.clone(),
             bar,
         }
     }
@@ -49,10 +49,10 @@ impl Progress {
     pub fn event(&self, text: &str) {
         match &self.bar {
             Some(bar) => {
-                let text = crate::talk::harmless(text).replace('\n', " ");
+                let text = crate::console::harmless(text).replace('\n', " ");
                 bar.set_message(format!(" · {text}"));
             }
-            None => self.talk.say(text),
+            None => self.console.say(text),
         }
     }
 

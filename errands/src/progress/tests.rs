@@ -6,7 +6,7 @@ use std::{
 use indicatif::{ProgressDrawTarget, TermLike};
 
 use super::{Progress, Screen, screen::Lines};
-use crate::Talk;
+use crate::Console;
 
 /// What stands on a terminal of 80 columns.
 #[derive(Clone, Debug, Default)]
@@ -103,22 +103,22 @@ impl TermLike for Terminal {
     }
 }
 
-/// The talk on a terminal, or on what is none.
-fn talk(terminal: &Terminal, is_terminal: bool) -> Talk {
+/// The console on a terminal, or on what is none.
+fn console(terminal: &Terminal, is_terminal: bool) -> Console {
     let target = is_terminal
         .then(|| ProgressDrawTarget::term_like_with_hz(Box::new(terminal.clone()), u8::MAX));
     let screen = Screen::new(target, Arc::new(terminal.clone()));
-    Talk::new("upgrade-all-service-instances", screen)
+    Console::new("upgrade-all-service-instances", screen)
 }
 
 #[test]
 fn a_terminal_has_lines_above_a_bar_and_never_in_it() {
     let terminal = Terminal::default();
-    let talk = talk(&terminal, true);
-    let progress = Progress::begin(&talk, "upgrading", 4);
-    talk.say("[instance-1] Result: operation accepted");
+    let console = console(&terminal, true);
+    let progress = Progress::begin(&console, "upgrading", 4);
+    console.say("[instance-1] Result: operation accepted");
     progress.event("instance-1: deploying");
-    talk.say("[instance-2] Result: operation accepted");
+    console.say("[instance-2] Result: operation accepted");
 
     insta::assert_snapshot!(terminal.text(), @r"
     [upgrade-all-service-instances] TIME [instance-1] Result: operation accepted
@@ -127,7 +127,7 @@ fn a_terminal_has_lines_above_a_bar_and_never_in_it() {
     ");
 
     drop(progress);
-    talk.say("FINISHED");
+    console.say("FINISHED");
     insta::assert_snapshot!(terminal.text(), @r"
     [upgrade-all-service-instances] TIME [instance-1] Result: operation accepted
     [upgrade-all-service-instances] TIME [instance-2] Result: operation accepted
@@ -138,8 +138,8 @@ fn a_terminal_has_lines_above_a_bar_and_never_in_it() {
 #[test]
 fn without_a_terminal_each_event_is_a_plain_line() {
     let terminal = Terminal::default();
-    let talk = talk(&terminal, false);
-    let progress = Progress::begin(&talk, "upgrading", 4);
+    let console = console(&terminal, false);
+    let progress = Progress::begin(&console, "upgrading", 4);
     progress.event("instance-1: deploying");
     progress.advance();
     progress.event("instance-2: deploying");
@@ -154,7 +154,7 @@ fn without_a_terminal_each_event_is_a_plain_line() {
 #[test]
 fn what_was_done_before_says_nothing_of_how_fast_it_goes() {
     let terminal = Terminal::default();
-    let progress = Progress::resume(&talk(&terminal, true), "upgrading", 4, 3);
+    let progress = Progress::resume(&console(&terminal, true), "upgrading", 4, 3);
     progress.event("instance-4: deploying");
     let text = terminal.text();
     assert!(text.contains(" 3/4 · no estimate yet · "), "{text}");

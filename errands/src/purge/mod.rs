@@ -12,7 +12,7 @@ use odb_clients::{
 use odb_config::errands::Deletion;
 
 use crate::{
-    ExitStatus, Surroundings, Talk, cloud_controller,
+    Console, Dependencies, ExitStatus, cloud_controller,
     command_line::{ConfigTexts, load},
     delete_all::{Fleet, How, LateComers, Outlook, Plan, Selection},
     deregister::{broker_name, broker_name_flag, deregister},
@@ -49,15 +49,15 @@ pub struct DeleteAllAndDeregister {
 
 impl DeleteAllAndDeregister {
     /// Runs the errand.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let console = &dependencies.console;
         let file = self.config.as_deref();
         let file_is_given = file.is_some_and(|file| !file.as_os_str().is_empty());
-        let flag = broker_name_flag(self.broker_name, file_is_given, surroundings.form)?;
-        let config = load(file, &FILE_TEXTS, Deletion::load, surroundings)?;
-        let name = broker_name(flag, config.broker_name.as_deref(), surroundings.form)?;
+        let flag = broker_name_flag(self.broker_name, file_is_given, dependencies.form)?;
+        let config = load(file, &FILE_TEXTS, Deletion::load, dependencies)?;
+        let name = broker_name(flag, config.broker_name.as_deref(), dependencies.form)?;
         let controller =
-            cloud_controller::connect(&config.cloud_foundry, talk).context("Purger Failed")?;
+            cloud_controller::connect(&config.cloud_foundry, console).context("Purger Failed")?;
         let fleet = Fleet {
             errand: "delete-all-service-instances-and-deregister-broker",
             controller,
@@ -66,7 +66,7 @@ impl DeleteAllAndDeregister {
             selection: Selection::default(),
             how: self.how,
             late_comers: LateComers::Deleted,
-            surroundings: surroundings.clone(),
+            dependencies: dependencies.clone(),
             report: Mutex::default(),
         };
         let purged = purge(&fleet, &name).await.context("Purger Failed");
@@ -76,8 +76,8 @@ impl DeleteAllAndDeregister {
 }
 
 async fn purge(fleet: &Fleet, broker_name: &str) -> anyhow::Result<()> {
-    let surroundings = &fleet.surroundings;
-    let talk = &surroundings.talk;
+    let dependencies = &fleet.dependencies;
+    let console = &dependencies.console;
     let plans = fleet.plans().await?;
     let mut agreed = None;
     if fleet.must_be_looked_at_first() {
@@ -86,30 +86,30 @@ async fn purge(fleet: &Fleet, broker_name: &str) -> anyhow::Result<()> {
             Outlook::ToDelete(chosen) => agreed = Some(chosen.len()),
         }
     }
-    talk.say("Disabling service access for all plans");
+    console.say("Disabling service access for all plans");
     for plan in &plans {
-        surroundings
-            .unless_stopped(close(&fleet.controller, plan, talk))
+        dependencies
+            .unless_stopped(close(&fleet.controller, plan, console))
             .await??;
     }
-    talk.say("Deleting all service instances");
+    console.say("Deleting all service instances");
     fleet.say_configuration();
     fleet.delete_all(&plans, agreed).await?;
-    talk.say("Deregistering service brokers");
-    let deregistration = deregister(&fleet.controller, broker_name, talk);
-    surroundings.unless_stopped(deregistration).await??;
+    console.say("Deregistering service brokers");
+    let deregistration = deregister(&fleet.controller, broker_name, console);
+    dependencies.unless_stopped(deregistration).await??;
     fleet.say_finished("FINISHED PURGE INSTANCES AND DEREGISTER BROKER");
     Ok(())
 }
 
 /// Takes a plan away from everybody who sees it.
-async fn close(controller: &CloudController, plan: &Plan, talk: &Talk) -> anyhow::Result<()> {
+async fn close(controller: &CloudController, plan: &Plan, console: &Console) -> anyhow::Result<()> {
     let call = Call::within(CLOSING);
     let failed = || format!("could not close the access to plan `{}`", plan.name);
     let visibility = controller.plan_visibility(&call, &plan.guid).await;
     match visibility.with_context(failed)? {
         PlanVisibility::Space => {
-            talk.say(format_args!(
+            console.say(format_args!(
                 "plan `{}` belongs to a space, whose members may order it until the broker is gone",
                 plan.name
             ));
@@ -120,7 +120,7 @@ async fn close(controller: &CloudController, plan: &Plan, talk: &Talk) -> anyhow
                 .iter()
                 .map(|(guid, name)| name.as_deref().unwrap_or(guid.as_str()))
                 .collect();
-            talk.say(format_args!(
+            console.say(format_args!(
                 "plan `{}` is taken away from the organizations: {}",
                 plan.name,
                 names.join(", ")

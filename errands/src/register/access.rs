@@ -12,7 +12,7 @@ use odb_clients::{
 use odb_config::{errands::PlanAccess, errands::RegisteredPlan};
 
 use super::{RegisterError, question};
-use crate::Talk;
+use crate::Console;
 
 /// So many organizations are asked for their names one by one.
 const MOST_LOOKED_UP: usize = 20;
@@ -102,7 +102,7 @@ pub(super) async fn settle(
     cloud_controller: &CloudController,
     wishes: &[Wish],
     offered: &[OfferedPlan],
-    talk: &Talk,
+    console: &Console,
 ) -> Result<Settled, RegisterError> {
     let mut found = Vec::new();
     for wish in wishes {
@@ -113,13 +113,13 @@ pub(super) async fn settle(
     for (wish, plan) in found {
         let name = &plan.name;
         let WantedAccess::To { visibility, names } = &wish.visibility else {
-            talk.say(left_alone(name));
+            console.say(left_alone(name));
             settled.left += 1;
             continue;
         };
         let mut before = visibility_of(cloud_controller, plan).await?;
         if visibility.is(&before) {
-            talk.say(format_args!(
+            console.say(format_args!(
                 "plan `{name}`: access is {}, as before",
                 wanted(visibility, names)
             ));
@@ -131,7 +131,7 @@ pub(super) async fn settle(
             .set_plan_visibility(&question(), &plan.guid, visibility)
             .await
             .map_err(|source| failed(plan, source))?;
-        talk.say(format_args!(
+        console.say(format_args!(
             "plan `{name}`: access was {}, is now {}",
             there(&before),
             wanted(visibility, names)
@@ -146,27 +146,27 @@ pub(super) async fn rehearse(
     cloud_controller: &CloudController,
     wishes: &[Wish],
     offered: &[OfferedPlan],
-    talk: &Talk,
+    console: &Console,
 ) -> Result<(), RegisterError> {
     for wish in wishes {
         let name = &wish.plan;
         let WantedAccess::To { visibility, names } = &wish.visibility else {
-            talk.say(left_alone(name));
+            console.say(left_alone(name));
             continue;
         };
         let then = wanted(visibility, names);
         let Some(plan) = find(name, offered) else {
-            talk.say(format_args!(
+            console.say(format_args!(
                 "plan `{name}`: the platform does not know it yet; access would be {then}"
             ));
             continue;
         };
         let mut now = visibility_of(cloud_controller, plan).await?;
         if visibility.is(&now) {
-            talk.say(format_args!("plan `{name}`: access is {then} already"));
+            console.say(format_args!("plan `{name}`: access is {then} already"));
         } else {
             name_organizations(cloud_controller, &mut now).await;
-            talk.say(format_args!(
+            console.say(format_args!(
                 "plan `{name}`: access is {}, would be {then}",
                 there(&now)
             ));

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio::time::sleep;
 
 use super::RegisterError;
-use crate::{Talk, trust};
+use crate::{Console, trust};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
 /// How long one look may take.
@@ -49,27 +49,27 @@ struct Plan {
     name: String,
 }
 
-/// Waits for as long as `patience` lasts, and holds what is to be settled against what the broker offers. The broker may be
-/// out of reach from here and not from the platform, so that all that comes of its absence is a warning.
+/// Waits for the broker, at most `timeout`, and compares the wanted access with its catalog. The platform may reach a broker
+/// that this machine does not reach, so an absent broker is only a warning.
 pub(super) async fn wait(
     config: &errands::RegisterBroker,
-    talk: &Talk,
-    patience: Duration,
+    console: &Console,
+    timeout: Duration,
 ) -> Result<(), RegisterError> {
     let url = config.broker_url.as_written();
-    let broker = match Broker::of(config, talk) {
+    let broker = match Broker::of(config, console) {
         Ok(broker) => broker,
         Err(error) => {
-            talk.say(format_args!("the catalog is not looked at: {error:#}"));
+            console.say(format_args!("the catalog is not looked at: {error:#}"));
             return Ok(());
         }
     };
-    let end = Deadline::after(patience);
+    let end = Deadline::after(timeout);
     let mut is_waiting = false;
     loop {
         match broker.look(end).await {
             Look::Served(catalog) => {
-                talk.say(format_args!("the broker serves its catalog at `{url}`"));
+                console.say(format_args!("the broker serves its catalog at `{url}`"));
                 return match catalog.and_then(|catalog| catalog.fault(config)) {
                     Some(fault) => Err(fault),
                     None => Ok(()),
@@ -81,21 +81,21 @@ pub(super) async fn wait(
                 });
             }
             Look::Odd(what) => {
-                talk.say(format_args!(
+                console.say(format_args!(
                     "warning: at `{url}` {what}; going on, for the platform may see it otherwise"
                 ));
                 return Ok(());
             }
             Look::Missing(why) if end.remaining() <= PAUSE => {
-                talk.say(format_args!(
+                console.say(format_args!(
                     "warning: no catalog at `{url}` within {} s ({why}); going on, for the platform may reach it",
-                    patience.as_secs()
+                    timeout.as_secs()
                 ));
                 return Ok(());
             }
             Look::Missing(why) => {
                 if !is_waiting {
-                    talk.say(format_args!(
+                    console.say(format_args!(
                         "waiting for the broker to serve its catalog at `{url}` ({why})"
                     ));
                     is_waiting = true;
@@ -148,14 +148,14 @@ struct Broker {
 }
 
 impl Broker {
-    fn of(config: &errands::RegisterBroker, talk: &Talk) -> anyhow::Result<Self> {
+    fn of(config: &errands::RegisterBroker, console: &Console) -> anyhow::Result<Self> {
         let access = &config.cloud_foundry;
         let trust = trust::of_a_server(
             access.root_ca_cert.as_deref(),
             access.verification,
             "cf.root_ca_cert",
             "the broker",
-            talk,
+            console,
         )?;
         let limits = Limits {
             attempt: LOOK,

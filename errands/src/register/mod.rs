@@ -24,7 +24,7 @@ use odb_clients::{
 use odb_config::errands;
 
 use crate::{
-    ExitStatus, Surroundings, Talk, cloud_controller,
+    Console, Dependencies, ExitStatus, cloud_controller,
     command_line::{ConfigTexts, load},
 };
 
@@ -61,24 +61,24 @@ pub struct RegisterBroker {
 
 impl RegisterBroker {
     /// Runs it to its end. It may be broken off anywhere: the next run does the rest.
-    pub async fn run(self, surroundings: &Surroundings) -> anyhow::Result<ExitStatus> {
-        let talk = &surroundings.talk;
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let console = &dependencies.console;
         let config = load(
             self.config.as_deref().map(Path::new),
             &FILE_TEXTS,
             errands::RegisterBroker::load,
-            surroundings,
+            dependencies,
         )?;
-        let cloud_controller = cloud_controller::connect(&config.cloud_foundry, talk)?;
-        let patience = Duration::from_secs(self.wait_for_broker);
+        let cloud_controller = cloud_controller::connect(&config.cloud_foundry, console)?;
+        let timeout = Duration::from_secs(self.wait_for_broker);
         let run = async {
             if self.dry_run {
-                rehearse(&config, &cloud_controller, talk, patience).await
+                rehearse(&config, &cloud_controller, console, timeout).await
             } else {
-                register(&config, &cloud_controller, talk, patience).await
+                register(&config, &cloud_controller, console, timeout).await
             }
         };
-        surroundings
+        dependencies
             .unless_stopped(run)
             .await?
             .context("failed to execute register-broker")?;
@@ -90,16 +90,16 @@ impl RegisterBroker {
 async fn register(
     config: &errands::RegisterBroker,
     cloud_controller: &CloudController,
-    talk: &Talk,
-    patience: Duration,
+    console: &Console,
+    timeout: Duration,
 ) -> Result<(), RegisterError> {
     let wishes = access::look_up(cloud_controller, &config.plans).await?;
-    catalog::wait(config, talk, patience).await?;
+    catalog::wait(config, console, timeout).await?;
     let registration = registration(config);
-    let broker = registration::register(cloud_controller, &registration, talk, patience).await?;
+    let broker = registration::register(cloud_controller, &registration, console, timeout).await?;
     let plans = access::plans(cloud_controller, &broker, &config.offering).await?;
-    let settled = access::settle(cloud_controller, &wishes, &plans, talk).await?;
-    talk.say(format_args!(
+    let settled = access::settle(cloud_controller, &wishes, &plans, console).await?;
+    console.say(format_args!(
         "FINISHED REGISTER BROKER: `{}` is registered; access of {} changed, of {} left as it was",
         broker.name,
         counted(settled.changed),
@@ -112,11 +112,11 @@ async fn register(
 async fn rehearse(
     config: &errands::RegisterBroker,
     cloud_controller: &CloudController,
-    talk: &Talk,
-    patience: Duration,
+    console: &Console,
+    timeout: Duration,
 ) -> Result<(), RegisterError> {
     let wishes = access::look_up(cloud_controller, &config.plans).await?;
-    catalog::wait(config, talk, patience).await?;
+    catalog::wait(config, console, timeout).await?;
     let name = &config.broker_name;
     let broker = cloud_controller
         .broker_named(&question(), name)
@@ -124,16 +124,16 @@ async fn rehearse(
         .map_err(RegisterError::Brokers)?;
     let url = config.broker_url.as_written();
     let plans = if let Some(broker) = &broker {
-        talk.say(registration::change(broker, url, "it would be updated"));
+        console.say(registration::change(broker, url, "it would be updated"));
         access::plans(cloud_controller, broker, &config.offering).await?
     } else {
-        talk.say(format_args!(
+        console.say(format_args!(
             "service broker `{name}` would be created, at `{url}`"
         ));
         Vec::new()
     };
-    access::rehearse(cloud_controller, &wishes, &plans, talk).await?;
-    talk.say("nothing was changed");
+    access::rehearse(cloud_controller, &wishes, &plans, console).await?;
+    console.say("nothing was changed");
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use odb_clients::{
 };
 
 use super::{RegisterError, question};
-use crate::{Talk, waiting::retry};
+use crate::{Console, waiting::retry};
 
 /// How long the platform may take to read a catalog: it waits a minute for the broker, in a queue.
 const IMPORT: Duration = Duration::from_mins(10);
@@ -19,16 +19,16 @@ const UNPROCESSABLE: u64 = 10008;
 const NAME_TAKEN: u64 = 270_002;
 
 /// Creates the broker, or updates the one that is there. What fails because of an upstream that may be better in a moment
-/// is tried again for as long as `patience` lasts. Whether an attempt has left a broker behind is looked up each time: an
+/// is retried until `timeout`. Whether an attempt has left a broker behind is looked up each time: an
 /// answer that was lost, or a catalog that could not be read, does that.
 pub(super) async fn register(
     cloud_controller: &CloudController,
     registration: &BrokerRegistration,
-    talk: &Talk,
-    patience: Duration,
+    console: &Console,
+    timeout: Duration,
 ) -> Result<CfBroker, RegisterError> {
-    let attempt = || attempt(cloud_controller, registration, talk);
-    retry(patience, talk, attempt, may_pass).await
+    let attempt = || attempt(cloud_controller, registration, console);
+    retry(timeout, console, attempt, may_pass).await
 }
 
 /// How a broker that is there changes. `verb` says whether it does or would.
@@ -44,11 +44,11 @@ pub(super) fn change(broker: &CfBroker, url: &str, verb: &str) -> String {
 async fn attempt(
     cloud_controller: &CloudController,
     registration: &BrokerRegistration,
-    talk: &Talk,
+    console: &Console,
 ) -> Result<CfBroker, RegisterError> {
     let name = &registration.name;
     let warnings = if let Some(broker) = find(cloud_controller, name).await? {
-        talk.say(change(&broker, &registration.url, "updating it"));
+        console.say(change(&broker, &registration.url, "updating it"));
         let updated = update(cloud_controller, registration, &broker).await;
         updated.map_err(|source| RegisterError::Update {
             name: name.clone(),
@@ -56,7 +56,7 @@ async fn attempt(
         })?
     } else {
         let url = &registration.url;
-        talk.say(format_args!("creating service broker `{name}`, at `{url}`"));
+        console.say(format_args!("creating service broker `{name}`, at `{url}`"));
         let created = create(cloud_controller, registration).await;
         created.map_err(|source| RegisterError::Create {
             name: name.clone(),
@@ -64,9 +64,9 @@ async fn attempt(
         })?
     };
     for warning in warnings {
-        talk.say(format_args!("the platform warns: {}", warning.trim()));
+        console.say(format_args!("the platform warns: {}", warning.trim()));
     }
-    talk.say(format_args!(
+    console.say(format_args!(
         "service broker `{name}` is registered, and its catalog has been read"
     ));
     let broker = find(cloud_controller, name).await?;

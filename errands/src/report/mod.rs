@@ -21,7 +21,7 @@ use odb_api_types::ids::InstanceId;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::Surroundings;
+use crate::Dependencies;
 
 pub use row::{Outcome, Row};
 
@@ -133,16 +133,16 @@ impl Report {
         status: RunStatus,
         format: OutputFormat,
         shown: Shown,
-        surroundings: &Surroundings,
+        dependencies: &Dependencies,
     ) -> io::Result<()> {
         self.status = status;
-        let screen = surroundings.talk.screen();
+        let screen = dependencies.console.screen();
         for line in self.table(shown).lines() {
             screen.line(line);
         }
         match format {
             OutputFormat::Text => Ok(()),
-            OutputFormat::Json => surroundings.print(&self.document()),
+            OutputFormat::Json => dependencies.print(&self.document()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::row::Row;
-use crate::{table, talk::harmless};
+use crate::{console::harmless, table};
 
 const HEADINGS: [&str; 7] = [
     "INSTANCE", "PLAN", "SPACE", "OUTCOME", "TASK", "TOOK", "CAUSE",

@@ -104,7 +104,7 @@ pub(super) struct CreateServiceBroker {
     #[arg(long, value_name = "FILE")]
     pub(super) password_file: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) patience: Patience,
+    pub(super) polling: Polling,
 }
 
 #[derive(Debug, Args)]
@@ -112,7 +112,7 @@ pub(super) struct DeleteServiceBroker {
     /// The broker's name in the foundation.
     pub(super) name: String,
     #[command(flatten)]
-    pub(super) patience: Patience,
+    pub(super) polling: Polling,
 }
 
 #[derive(Debug, Args)]
@@ -297,12 +297,12 @@ pub(super) struct Waiting {
     #[arg(long)]
     pub(super) wait: bool,
     #[command(flatten)]
-    pub(super) patience: Patience,
+    pub(super) polling: Polling,
 }
 
 /// How long a command follows an operation.
 #[derive(Clone, Copy, Debug, Args)]
-pub(super) struct Patience {
+pub(super) struct Polling {
     /// Stop following after this many seconds; the operation itself goes on.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
     pub(super) timeout: Duration,

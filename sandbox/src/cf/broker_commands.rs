@@ -7,7 +7,7 @@ use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
-use super::arguments::{CreateServiceBroker, DeleteServiceBroker, Patience};
+use super::arguments::{CreateServiceBroker, DeleteServiceBroker, Polling};
 use super::client::{Client, Listing};
 use super::error::CfError;
 use super::registration::Registration;
@@ -44,7 +44,7 @@ pub(super) async fn update(
         client,
         screen,
         &broker.registration(&password),
-        broker.patience,
+        broker.polling,
     )
     .await?;
     screen.say(&format!("service broker {} updated", broker.name));
@@ -56,7 +56,7 @@ pub(super) async fn correct(
     client: &mut Client,
     screen: &mut Screen,
     registration: &Registration<'_>,
-    patience: Patience,
+    polling: Polling,
 ) -> Result<(), CfError> {
     let found = lookup::broker(client, registration.name).await?;
     let body = Correction {
@@ -65,7 +65,7 @@ pub(super) async fn correct(
     };
     let path = format!("/v3/service_brokers/{}", found.guid);
     let change = client.change(Method::PATCH, &path, Some(&body)).await?;
-    Ok(job::follow_to_end(client, screen, change, patience).await?)
+    Ok(job::follow_to_end(client, screen, change, polling).await?)
 }
 
 pub(super) async fn create(
@@ -78,7 +78,7 @@ pub(super) async fn create(
         client,
         screen,
         &broker.registration(&password),
-        broker.patience,
+        broker.polling,
     )
     .await?;
     screen.say(&format!("service broker {} registered", broker.name));
@@ -90,7 +90,7 @@ pub(super) async fn register(
     client: &mut Client,
     screen: &mut Screen,
     registration: &Registration<'_>,
-    patience: Patience,
+    polling: Polling,
 ) -> Result<(), CfError> {
     let body = Creation {
         name: registration.name,
@@ -99,7 +99,7 @@ pub(super) async fn register(
     };
     let path = "/v3/service_brokers";
     let change = client.change(Method::POST, path, Some(&body)).await?;
-    Ok(job::follow_to_end(client, screen, change, patience).await?)
+    Ok(job::follow_to_end(client, screen, change, polling).await?)
 }
 
 pub(super) async fn delete(
@@ -115,7 +115,7 @@ pub(super) async fn delete(
             None::<&()>,
         )
         .await?;
-    job::follow_to_end(client, screen, change, broker.patience).await?;
+    job::follow_to_end(client, screen, change, broker.polling).await?;
     screen.say(&format!("service broker {} removed", broker.name));
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use super::arguments::{Patience, Waiting};
+use super::arguments::{Polling, Waiting};
 use super::client::{Change, Client};
 use super::exchange::ClientError;
 use super::screen::{Progress, Screen};
@@ -47,7 +47,7 @@ pub(super) async fn follow(
     } else {
         Until::WithBroker
     };
-    watch(client, screen, change, until, waiting.patience).await
+    watch(client, screen, change, until, waiting.polling).await
 }
 
 /// Follows a change to its end, as commands about brokers always do.
@@ -55,9 +55,9 @@ pub(super) async fn follow_to_end(
     client: &mut Client,
     screen: &mut Screen,
     change: Change,
-    patience: Patience,
+    polling: Polling,
 ) -> Result<(), JobError> {
-    watch(client, screen, change, Until::Ended, patience)
+    watch(client, screen, change, Until::Ended, polling)
         .await
         .map(|_| ())
 }
@@ -75,7 +75,7 @@ async fn watch(
     screen: &mut Screen,
     change: Change,
     until: Until,
-    patience: Patience,
+    polling: Polling,
 ) -> Result<Outcome, JobError> {
     let job = match change {
         Change::Done => return Ok(Outcome::Complete),
@@ -108,9 +108,9 @@ async fn watch(
             JobState::Polling if until == Until::WithBroker => return Ok(Outcome::InProgress),
             JobState::Polling | JobState::Processing => {}
         }
-        if started.elapsed() > patience.timeout {
+        if started.elapsed() > polling.timeout {
             return Err(JobError::TimedOut {
-                after: patience.timeout,
+                after: polling.timeout,
             });
         }
         tokio::time::sleep(INTERVAL).await;

@@ -14,7 +14,7 @@
 //! broker_commands  catalog_commands  access_commands  place_commands         one command group each: for operators,
 //! instance_commands  share_commands  binding_commands  key_commands  curl    and for users
 //! registration  what is done for the broker that the sandbox itself runs
-//! screen       data to stdout, talk to stderr      error     what went wrong, and what would help
+//! screen       data to stdout, progress to stderr      error     what went wrong, and what would help
 //! ```
 
 mod access_commands;
@@ -51,7 +51,7 @@ use foundation::Foundation;
 pub(crate) use registration::{Registration, RegistrationError, make_known};
 use screen::Screen;
 
-/// Runs one command. Its data goes to stdout, all talk to stderr.
+/// Runs one command. Its data goes to stdout, progress to stderr.
 ///
 /// A command that fails has told its user why when this returns; the exit code is then 1.
 ///

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{
     access_commands::{ADMIN, PUBLIC},
-    arguments::{Identity, Patience},
+    arguments::{Identity, Polling},
     broker_commands,
     client::{Client, Listing},
     error::CfError,
@@ -26,7 +26,7 @@ use super::{
 };
 
 /// How long the Cloud Controller may take to read the catalog.
-const PATIENCE: Patience = Patience {
+const TIMEOUT: Polling = Polling {
     timeout: Duration::from_mins(2),
 };
 
@@ -66,16 +66,16 @@ pub(crate) async fn make_known(
     let foundation = Foundation::read(foundation).await.map_err(CfError::from)?;
     let client = Client::new(&foundation, Identity::Admin).await;
     let client = &mut client.map_err(CfError::from)?;
-    let talk = Talk::default();
-    let screen = &mut Screen::of(io::sink(), talk.clone());
+    let stderr = Captured::default();
+    let screen = &mut Screen::of(io::sink(), stderr.clone());
     let before = match lookup::broker(client, registration.name).await {
         Ok(broker) => {
             let plans = plans(client, &broker.guid.to_string()).await?;
-            broker_commands::correct(client, screen, registration, PATIENCE).await?;
+            broker_commands::correct(client, screen, registration, TIMEOUT).await?;
             plans.iter().map(|plan| plan.guid.to_string()).collect()
         }
         Err(CfError::NoBroker(_)) => {
-            broker_commands::register(client, screen, registration, PATIENCE).await?;
+            broker_commands::register(client, screen, registration, TIMEOUT).await?;
             BTreeSet::new()
         }
         Err(error) => return Err(error.into()),
@@ -96,7 +96,7 @@ pub(crate) async fn make_known(
     }
     Ok(Registered {
         shown,
-        warnings: talk.warnings(),
+        warnings: stderr.warnings(),
     })
 }
 
@@ -108,9 +108,9 @@ async fn plans(client: &mut Client, broker: &str) -> Result<Vec<Plan>, CfError> 
 
 /// What a command would tell a person, of which only warnings matter here.
 #[derive(Clone, Default)]
-struct Talk(Arc<Mutex<Vec<u8>>>);
+struct Captured(Arc<Mutex<Vec<u8>>>);
 
-impl Talk {
+impl Captured {
     fn warnings(&self) -> Vec<String> {
         let said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let said = String::from_utf8_lossy(&said);
@@ -119,7 +119,7 @@ impl Talk {
     }
 }
 
-impl Write for Talk {
+impl Write for Captured {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         said.extend_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! What the person or program in front of a command sees: data on stdout, talk on stderr.
+//! What the person or program in front of a command sees: data on stdout, progress on stderr.
 
 use std::error::Error;
 use std::io::{IsTerminal, Write};
@@ -11,11 +11,11 @@ use super::error::CfError;
 /// The two streams of a command.
 pub(super) struct Screen {
     data: Box<dyn Write + Send>,
-    talk: Box<dyn Write + Send>,
+    stderr: Box<dyn Write + Send>,
     watcher: Watcher,
 }
 
-/// Who reads the talk.
+/// Who reads stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watcher {
     /// A person at a terminal, who wants to see that something moves.
@@ -34,16 +34,19 @@ impl Screen {
         };
         Self {
             data: Box::new(std::io::stdout()),
-            talk: Box::new(std::io::stderr()),
+            stderr: Box::new(std::io::stderr()),
             watcher,
         }
     }
 
     /// Streams that end in a program.
-    pub(super) fn of(data: impl Write + Send + 'static, talk: impl Write + Send + 'static) -> Self {
+    pub(super) fn of(
+        data: impl Write + Send + 'static,
+        stderr: impl Write + Send + 'static,
+    ) -> Self {
         Self {
             data: Box::new(data),
-            talk: Box::new(talk),
+            stderr: Box::new(stderr),
             watcher: Watcher::Log,
         }
     }
@@ -61,7 +64,7 @@ impl Screen {
 
     /// Tells how it goes. Nobody may be listening, and the command's work does not depend on it.
     pub(super) fn say(&mut self, line: &str) {
-        let _ = writeln!(self.talk, "{line}");
+        let _ = writeln!(self.stderr, "{line}");
     }
 
     /// Says why a command failed, cause by cause, and what would help.

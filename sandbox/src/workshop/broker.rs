@@ -112,13 +112,13 @@ impl Broker {
         }
     }
 
-    /// Has it end in good order, for which its requests have this time, and makes it end when it does not.
-    pub(super) async fn stop(&mut self, patience: Duration) {
+    /// Stops it in good order within a grace period for its requests, then kills it.
+    pub(super) async fn stop(&mut self, grace: Duration) {
         // Without an id it has ended already.
         if let (Some(id), Ok(None)) = (self.id, self.child.try_wait()) {
             let _ = kill_process(id, Signal::TERM);
         }
-        let limit = patience + STOP_MARGIN;
+        let limit = grace + STOP_MARGIN;
         if timeout(limit, self.child.wait()).await.is_err() {
             tracing::warn!("the broker did not end when asked to and is killed");
             if let Err(error) = self.child.kill().await {

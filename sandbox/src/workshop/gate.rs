@@ -12,7 +12,7 @@ use tokio::{
 };
 
 /// How long a connection waits. The platform gives up after 60 s.
-const PATIENCE: Duration = Duration::from_secs(45);
+const TIMEOUT: Duration = Duration::from_secs(45);
 
 /// The pause between two attempts to reach a broker that should be there.
 const PAUSE: Duration = Duration::from_millis(30);
@@ -73,7 +73,7 @@ impl Drop for Gate {
 
 /// A client who cannot be served sees the connection closed.
 async fn pass(mut client: TcpStream, behind: SocketAddr, mut door: watch::Receiver<Door>) {
-    if let Ok(Some(mut broker)) = timeout(PATIENCE, reach(behind, &mut door)).await {
+    if let Ok(Some(mut broker)) = timeout(TIMEOUT, reach(behind, &mut door)).await {
         // Small answers are not to wait for more.
         let _ = client.set_nodelay(true);
         let _ = broker.set_nodelay(true);

@@ -42,7 +42,7 @@ pub(super) struct Service<'f> {
     behind: SocketAddr,
     broker: Option<Broker>,
     /// How long the broker that runs allows its requests when it is to end.
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// There is no broker in service.
@@ -85,7 +85,7 @@ impl<'f> Service<'f> {
             front,
             behind,
             broker: None,
-            patience: Duration::ZERO,
+            timeout: Duration::ZERO,
         })
     }
 
@@ -104,8 +104,8 @@ impl<'f> Service<'f> {
         let file = folder.broker_file();
         let written = folder.write(&file, &composition.text);
         written.map_err(Down::Write)?;
-        let patience = composition.document["broker"]["shutdown_timeout_in_seconds"].as_u64();
-        self.patience = Duration::from_secs(patience.unwrap_or(SHUTDOWN_TIMEOUT));
+        let timeout = composition.document["broker"]["shutdown_timeout_in_seconds"].as_u64();
+        self.timeout = Duration::from_secs(timeout.unwrap_or(SHUTDOWN_TIMEOUT));
         let broker = Broker::start(&self.executable, &file, &self.log);
         let broker = self.broker.insert(broker.map_err(Down::Start)?);
         broker.answers(self.behind).await.map_err(Down::Ended)?;
@@ -130,10 +130,10 @@ impl<'f> Service<'f> {
         self.end_broker().await;
     }
 
-    /// Stays with the broker until it is gone; whoever loses patience in between can come back.
+    /// Waits until the broker has stopped. A caller that is cancelled may call it again.
     async fn end_broker(&mut self) {
         if let Some(broker) = &mut self.broker {
-            broker.stop(self.patience).await;
+            broker.stop(self.timeout).await;
         }
         self.broker = None;
     }

@@ -21,7 +21,7 @@ use super::{
     restarts::Restarts,
     screen::{chain, tell, tell_all},
     service::{Down, Service},
-    supplies::{LEFT_OUT, Surroundings},
+    supplies::{Dependencies, LEFT_OUT},
     watching::{Difference, Look, Materials, Watch},
 };
 use crate::{
@@ -228,7 +228,7 @@ impl<'f> Workshop<'f> {
         let description = self.foundation.description();
         let authority = fs::read_to_string(&description.ca_certificate);
         let adapter = self.options.adapter.executable(&self.folder.adapter());
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             description,
             authority: &authority.map_err(Unusable::Authority)?,
             state: &self.options.state,
@@ -239,7 +239,7 @@ impl<'f> Workshop<'f> {
         let bare = compose(&author, Vec::new(), &[]).map_err(Unusable::Composition)?;
         let credhub = bare.document.get("credhub");
         let has_credhub = credhub.is_some_and(|section| *section != Value::Bool(false));
-        let supplies = surroundings.supplies(has_credhub);
+        let supplies = dependencies.supplies(has_credhub);
         compose(&author, supplies, &LEFT_OUT).map_err(Unusable::Composition)
     }
 

@@ -24,7 +24,7 @@ pub(super) const SHUTDOWN_TIMEOUT: u64 = 10;
 pub(super) const LEFT_OUT: [&str; 1] = ["service_instances_api"];
 
 /// What the values are taken from.
-pub(super) struct Surroundings<'a> {
+pub(super) struct Dependencies<'a> {
     pub(super) description: &'a Description,
     /// The certificate of the authority, in PEM.
     pub(super) authority: &'a str,
@@ -34,7 +34,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) adapter: &'a Path,
 }
 
-impl Surroundings<'_> {
+impl Dependencies<'_> {
     /// All values (`spec/contracts/config-and-release.md` §1.2). The CredHub of applications is among them only where the
     /// author has the section `credhub`, even an empty one: with it bindings hold no credentials any more.
     pub(super) fn supplies(&self, author_has_credhub: bool) -> Vec<Supply> {

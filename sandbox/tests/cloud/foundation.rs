@@ -16,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::platform::PATIENCE;
+use crate::platform::TIMEOUT;
 
 fn up(state: &Path) -> Command {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -40,7 +40,7 @@ fn up(state: &Path) -> Command {
 /// Waits for the line that tells where the description is.
 async fn ready(child: &mut Child) -> PathBuf {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = timeout(PATIENCE, lines.next_line())
+    let line = timeout(TIMEOUT, lines.next_line())
         .await
         .unwrap()
         .unwrap()
@@ -81,7 +81,7 @@ async fn a_foundation_tells_where_it_is_answers_over_tls_and_goes_on_sigterm() {
         .unwrap();
     let http = reqwest::Client::builder()
         .tls_certs_only([authority])
-        .timeout(PATIENCE)
+        .timeout(TIMEOUT)
         .build()
         .unwrap();
     for url in [
@@ -108,7 +108,7 @@ async fn a_foundation_tells_where_it_is_answers_over_tls_and_goes_on_sigterm() {
     );
 
     terminate(&child);
-    let ended = timeout(PATIENCE, child.wait_with_output())
+    let ended = timeout(TIMEOUT, child.wait_with_output())
         .await
         .unwrap()
         .unwrap();
@@ -134,14 +134,14 @@ async fn a_net_belongs_to_one_sandbox() {
     let second = up(other.path())
         .args(["--net", foundation["net"].as_str().unwrap()])
         .output();
-    let second = timeout(PATIENCE, second).await.unwrap().unwrap();
+    let second = timeout(TIMEOUT, second).await.unwrap().unwrap();
 
     assert_eq!(second.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&second.stderr).contains("is taken by another sandbox"));
     assert!(second.stdout.is_empty());
     terminate(&first);
     assert!(
-        timeout(PATIENCE, first.wait())
+        timeout(TIMEOUT, first.wait())
             .await
             .unwrap()
             .unwrap()
@@ -155,13 +155,13 @@ async fn a_state_folder_belongs_to_one_sandbox() {
     let mut first = up(folder.path()).spawn().unwrap();
     ready(&mut first).await;
 
-    let second = timeout(PATIENCE, up(folder.path()).output()).await;
+    let second = timeout(TIMEOUT, up(folder.path()).output()).await;
     let second = second.unwrap().unwrap();
 
     assert_eq!(second.status.code(), Some(1));
     let told = String::from_utf8_lossy(&second.stderr);
     assert!(told.contains("in use by another sandbox"), "{told}");
     terminate(&first);
-    let ended = timeout(PATIENCE, first.wait()).await.unwrap().unwrap();
+    let ended = timeout(TIMEOUT, first.wait()).await.unwrap().unwrap();
     assert!(ended.success());
 }

@@ -101,7 +101,7 @@ async fn unknown_parameters_are_refused() {
 }
 
 #[tokio::test]
-async fn an_instance_is_shown_with_its_surroundings_in_one_answer() {
+async fn an_instance_is_shown_with_plan_space_and_organization_in_one_answer() {
     let (platform, _broker) = Platform::with_broker().await;
     platform.instance("small", "db").await;
 

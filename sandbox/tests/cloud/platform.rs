@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 
 use crate::broker::FakeBroker;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Platform {
     pub(crate) url: String,
@@ -107,7 +107,7 @@ impl Platform {
         serve(&mut servers, listener, move |app| served.configure(app));
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .unwrap();
         let place = controller.first_space().unwrap();
@@ -415,7 +415,7 @@ pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
             }
         }
     };
-    tokio::time::timeout(PATIENCE, ask)
+    tokio::time::timeout(TIMEOUT, ask)
         .await
         .unwrap_or_else(|_| panic!("waited in vain until {what}"))
 }

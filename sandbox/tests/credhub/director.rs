@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     client::Api,
-    foundation::{PATIENCE, Platform, access_token},
+    foundation::{Platform, TIMEOUT, access_token},
 };
 
 struct Bosh {
@@ -24,7 +24,7 @@ impl Bosh {
             .tls_certs_only([reqwest::Certificate::from_pem(&authority).unwrap()])
             .redirect(Policy::none())
             .no_proxy()
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .unwrap();
         let form = [("grant_type", "client_credentials")];
@@ -51,7 +51,7 @@ impl Bosh {
         let answer = request.bearer_auth(&self.token).send().await.unwrap();
         let location = answer.headers()["location"].to_str().unwrap().to_owned();
         let task = location.rsplit('/').next().unwrap();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let seen = self.get(&format!("/tasks/{task}")).await;
             if seen["state"] == "done" {

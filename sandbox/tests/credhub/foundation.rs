@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::client::Api;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../manifests/sandbox");
 
 /// The access token that a form brings.
@@ -159,7 +159,7 @@ impl Platform {
         let builder = reqwest::Client::builder()
             .tls_certs_only([Certificate::from_pem(&authority).unwrap()])
             .no_proxy()
-            .timeout(PATIENCE);
+            .timeout(TIMEOUT);
         let builder = match identity {
             None => builder,
             Some(identity) => builder.identity(identity),

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode, header::HeaderMap, redirect::Policy};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -143,7 +143,7 @@ impl Client {
 
     /// The task once a condition is met.
     pub(crate) async fn task_when(&self, task: u64, condition: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let seen = self.get(&format!("/tasks/{task}")).await.json();
             if condition(&seen) {

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::foundation::jobs;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A net and a state folder, for one CPI after the other.
 pub(crate) struct Machine {
@@ -146,7 +146,7 @@ pub(crate) fn pids(cpi: &Cpi, vm: &Vm) -> BTreeMap<String, Option<i32>> {
 
 /// Waits until something is so.
 pub(crate) async fn eventually(what: &str, condition: impl AsyncFn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !condition().await {
         assert!(Instant::now() < deadline, "waited in vain until {what}");
         sleep(Duration::from_millis(10)).await;

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::{
     names::Kind,
-    story::{PATIENCE, Story, manifest_of, stage},
+    story::{Story, TIMEOUT, manifest_of, stage},
     transcript::{self, Body},
 };
 
@@ -170,7 +170,7 @@ impl Story {
 
     /// The lock of a dead worker has to expire first.
     async fn delete_until_gone(&self, deployment: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while self.get(&format!("/deployments/{deployment}")).await["code"].is_null() {
             assert!(
                 Instant::now() < deadline,

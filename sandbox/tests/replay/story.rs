@@ -14,7 +14,7 @@ use crate::{
     transcript::{self, Body, Transcript},
 };
 
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Calls that were recorded while tasks were at work. Before all others the Director comes to rest.
 const IN_THE_MIDDLE: [&str; 31] = [
@@ -165,7 +165,7 @@ impl Story {
 
     /// Lets all tasks end but those that are held up.
     pub(crate) async fn settle(&self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let open = self
                 .get("/tasks?state=queued,processing,cancelling&verbose=2")
@@ -231,7 +231,7 @@ impl Story {
     }
 
     pub(crate) async fn until(&self, what: &str, condition: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !condition() {
             assert!(Instant::now() < deadline, "waited for {what} in vain");
             sleep(Duration::from_millis(10)).await;
@@ -241,7 +241,7 @@ impl Story {
     pub(crate) async fn until_processing(&self, recorded: u64) {
         let ours = self.names.ours(Kind::Task, &recorded.to_string()).unwrap();
         let path = format!("/tasks/{ours}");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while self.get(&path).await["state"] == "queued" {
             assert!(Instant::now() < deadline, "task {ours} stays in the queue");
             sleep(Duration::from_millis(10)).await;
@@ -315,7 +315,7 @@ impl Story {
     /// A task once it has ended.
     pub(crate) async fn ended(&self, task: u64) -> Value {
         let path = format!("/tasks/{task}");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let seen = self.get(&path).await;
             if seen["state"].as_str().is_some_and(is_final) {

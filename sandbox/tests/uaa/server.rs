@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) const ADMIN: (&str, &str) = ("admin", "admin-secret");
 pub(crate) const BROKER: (&str, &str) = ("odb", "s3cr%25t%2B");
 pub(crate) const CF: (&str, &str) = ("cf", "");
@@ -56,7 +56,7 @@ impl Server {
         let tls = CertificateAuthority::new("tests").unwrap().client_tls();
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.unwrap())
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .unwrap();
         Self {

@@ -19,7 +19,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const UNFINISHED: &str = "/tasks?state=queued,processing,cancelling&verbose=2";
 
 /// A running sandbox with a folder for its state.
@@ -147,7 +147,7 @@ impl Sandbox {
 
     /// Waits until a task has ended, and tells how.
     pub(crate) async fn ended(&self, task: u64) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let seen = self.get(&format!("/tasks/{task}")).await;
             let state = seen["state"].as_str().unwrap();
@@ -174,7 +174,7 @@ impl Sandbox {
 
     /// Waits until every task has ended.
     pub(crate) async fn settle(&self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let unfinished = self.unfinished_tasks().await;
             if unfinished.is_empty() {
@@ -191,7 +191,7 @@ impl Sandbox {
     /// Deletes all deployments, as often as it takes: a dead worker's lock fails the first attempts.
     pub(crate) async fn delete_everything(&self) {
         self.control(Method::DELETE, "/task-faults", None).await;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let deployments = array(self.get("/deployments").await);
             if deployments.is_empty() {
@@ -213,7 +213,7 @@ impl Sandbox {
     async fn end(&mut self, signal: Signal) {
         let pid = i32::try_from(self.child.id().unwrap()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
-        timeout(PATIENCE, self.child.wait()).await.unwrap().unwrap();
+        timeout(TIMEOUT, self.child.wait()).await.unwrap().unwrap();
     }
 
     fn vms_folder(&self) -> PathBuf {
@@ -264,16 +264,16 @@ async fn up(folder: &Path) -> (Child, Connection) {
         .spawn()
         .unwrap();
     let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = timeout(PATIENCE, told.next_line()).await.unwrap().unwrap();
+    let line = timeout(TIMEOUT, told.next_line()).await.unwrap().unwrap();
     let Some(file) = line.as_deref().and_then(|line| line.strip_prefix("ready ")) else {
         let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
         panic!("the sandbox is not ready: {log}");
     };
     let description: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let connection = Connection::open(&description).await;
-    let patience = json!({"call": "200ms", "state": "200ms"});
+    let timeout = json!({"call": "200ms", "state": "200ms"});
     connection
-        .control(Method::PUT, "/conduct/agents", Some(patience))
+        .control(Method::PUT, "/conduct/agents", Some(timeout))
         .await;
     (child, connection)
 }
@@ -297,7 +297,7 @@ impl Connection {
             .redirect(Policy::none())
             .no_proxy()
             .tls_certs_only([Certificate::from_pem(&authority).unwrap()])
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .unwrap();
         let director = &foundation["director"];

@@ -96,7 +96,7 @@ async fn stop(arguments: &Arguments) -> &'static str {
     }
 }
 
-/// Comes to an end when somebody has no patience with the clean-up either.
+/// Returns after a second interruption, which also ends the clean-up.
 async fn second_interruption() {
     let mut interruptions = Interruptions::listen();
     interruptions.next().await;

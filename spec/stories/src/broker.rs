@@ -22,7 +22,7 @@ const CAUGHT_UP: [&str; 2] = [
 ];
 
 /// How long the broker may take to answer, and to end.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A broker on a foundation, which can be killed and started again.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ impl Broker {
 
     /// Waits until it has ended.
     pub async fn ended(&mut self) -> ExitStatus {
-        self.process.exit(PATIENCE).await
+        self.process.exit(TIMEOUT).await
     }
 
     /// Ends it in good order.
@@ -212,7 +212,7 @@ impl Broker {
     async fn answers(&mut self) {
         let url = format!("{}/health", self.url);
         let process = &mut self.process;
-        eventually("the broker answers", PATIENCE, async || {
+        eventually("the broker answers", TIMEOUT, async || {
             assert!(process.is_running(), "the broker has ended");
             match self.http.get(&url).send().await {
                 Ok(answer) if answer.status() == 200 => Ok(()),
@@ -230,7 +230,7 @@ impl Broker {
             return;
         }
         let is_over = |line: &str| CAUGHT_UP.iter().any(|text| line.contains(text));
-        eventually("the broker has caught up", PATIENCE, async || {
+        eventually("the broker has caught up", TIMEOUT, async || {
             let output = self.process.output();
             let is_over = complete(&output).lines().any(is_over);
             is_over.then_some(()).ok_or(output)

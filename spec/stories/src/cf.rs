@@ -23,7 +23,7 @@ pub struct CfOutput {
     /// What it answered.
     pub output: String,
     /// What it said meanwhile.
-    pub talk: String,
+    pub stderr: String,
 }
 
 impl Cf {
@@ -74,7 +74,7 @@ impl Cf {
         CfOutput {
             status: output.status,
             output: String::from_utf8_lossy(&output.stdout).into_owned(),
-            talk: String::from_utf8_lossy(&output.stderr).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
 }
@@ -89,6 +89,6 @@ impl CfOutput {
     /// What it said; a command that has not failed fails the test.
     pub fn failed(self) -> String {
         assert!(!self.status.success(), "{self:?}");
-        self.talk
+        self.stderr
     }
 }

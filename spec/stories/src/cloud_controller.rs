@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How long a job may take.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A user of the foundation, with a token.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ impl CloudController {
     }
 
     async fn job(&self, order: &CfOrder, good: &[&str]) -> Result<(), String> {
-        eventually("the job comes to an answer", PATIENCE, async || {
+        eventually("the job comes to an answer", TIMEOUT, async || {
             let job = self.get(&order.job).await;
             match job["state"].as_str() {
                 Some("FAILED") => Ok(Err(job["errors"].to_string())),

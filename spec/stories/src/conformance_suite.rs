@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{Binaries, Broker, Foundation, Process};
 
 /// A run takes half a minute against a sandbox; a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_mins(3);
+const TIMEOUT: Duration = Duration::from_mins(3);
 
 /// A run of `odb-conformance` in the making.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl ConformanceSuite {
 impl SuiteRun {
     /// What a process comes to.
     pub async fn of(mut process: Process) -> Self {
-        let status = process.exit(PATIENCE).await;
+        let status = process.exit(TIMEOUT).await;
         Self {
             status: status.code().expect("it ends by itself"),
             output: process.output(),

@@ -21,7 +21,7 @@ pub struct Director {
 const MARKER: &str = "odb-operation";
 
 /// How long a deletion may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Director {
     pub(crate) fn new(http: reqwest::Client, access: &DirectorAccess) -> Self {
@@ -240,7 +240,7 @@ impl Director {
         let response = request.send().await.expect("the sandbox answers");
         let status = response.status();
         assert!(status.is_success() || status.is_redirection(), "{status}");
-        eventually("the deployment is gone", PATIENCE, async || {
+        eventually("the deployment is gone", TIMEOUT, async || {
             let left = self.deployments().await;
             if left.iter().any(|left| left == deployment) {
                 Err(format!("{left:?}"))
@@ -263,7 +263,7 @@ impl Director {
         let response = request.send().await.expect("the sandbox answers");
         let status = response.status();
         assert!(status.is_success() || status.is_redirection(), "{status}");
-        eventually("the manifest is deployed", PATIENCE, async || {
+        eventually("the manifest is deployed", TIMEOUT, async || {
             let tasks = self.tasks().await;
             let is_over = |task: &Value| task["state"] != "queued" && task["state"] != "processing";
             if tasks.len() > known && tasks.iter().all(is_over) {

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use crate::{Binaries, Broker, Foundation, Process};
 
 /// How long an errand may take; most take a second.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How lines of talk begin after the program's name, in letters: `2026/01/02 03:04:05.000006 `.
+/// How lines on stderr begin after the program's name, in letters: `2026/01/02 03:04:05.000006 `.
 const TIME: usize = 27;
 
 /// Errands of one process run side by side; their files must not meet.
@@ -45,7 +45,7 @@ pub struct ErrandRun {
     /// What it printed on stdout.
     pub output: String,
     /// What it printed on stderr.
-    pub talk: String,
+    pub stderr: String,
     name: String,
 }
 
@@ -165,22 +165,22 @@ impl RunningErrand {
     }
 
     /// What it has printed on stderr so far.
-    pub fn talk(&self) -> String {
+    pub fn stderr(&self) -> String {
         self.process.complaints()
     }
 
     /// Waits for its end, for two minutes at most.
     pub async fn ended(self) -> ErrandRun {
-        self.ended_within(PATIENCE).await
+        self.ended_within(TIMEOUT).await
     }
 
     /// Waits for its end.
-    pub async fn ended_within(mut self, patience: Duration) -> ErrandRun {
-        let status = self.process.exit(patience).await;
+    pub async fn ended_within(mut self, timeout: Duration) -> ErrandRun {
+        let status = self.process.exit(timeout).await;
         ErrandRun {
             status: status.code(),
             output: self.process.output(),
-            talk: self.process.complaints(),
+            stderr: self.process.complaints(),
             name: self.name,
         }
     }
@@ -191,7 +191,7 @@ impl ErrandRun {
     pub fn texts(&self) -> Vec<&str> {
         let prefix = format!("[{}] ", self.name);
         let mut texts = Vec::new();
-        for line in self.talk.lines() {
+        for line in self.stderr.lines() {
             let text = line
                 .strip_prefix(&prefix)
                 .filter(|rest| has_time(rest))
@@ -200,7 +200,7 @@ impl ErrandRun {
                 (Some(text), _) => texts.push(text),
                 // It belongs to the line before.
                 (None, false) => texts.push(line),
-                (None, true) => panic!("it is no line of talk: {line}"),
+                (None, true) => panic!("it is no line of a log: {line}"),
             }
         }
         texts
@@ -217,7 +217,7 @@ impl ErrandRun {
         reason = "the status may be all that matters"
     )]
     pub fn expect_status(self, status: i32) -> Self {
-        assert_eq!(self.status, Some(status), "{}{}", self.talk, self.output);
+        assert_eq!(self.status, Some(status), "{}{}", self.stderr, self.output);
         self
     }
 

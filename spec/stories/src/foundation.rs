@@ -45,7 +45,7 @@ pub struct FoundationSetup {
     users: Users,
 }
 
-/// Somebody that a broker talks to as a client of its own.
+/// Somebody that a broker calls as a client of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upstream {
     /// The Director.

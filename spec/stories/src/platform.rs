@@ -18,7 +18,7 @@ const SMALL: &str = "3b7e1f52-0f0c-4c55-8a5b-6f1f6a9c2d21";
 const LARGE: &str = "c4d1a0de-7b1e-4f0e-9d57-2f5d0f1f6b32";
 
 /// How long an operation may take. Most take a second.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// What most platforms announce.
 const API_VERSION: &str = "2.17";
@@ -109,7 +109,7 @@ impl Order {
 
     /// From a platform that does not want to wait.
     #[must_use]
-    pub fn without_patience(mut self) -> Self {
+    pub fn without_accepts_incomplete(mut self) -> Self {
         self.query.clear();
         self
     }
@@ -420,7 +420,7 @@ impl Platform {
     /// Asks until an operation has ended.
     pub async fn end_of_operation(&self, instance: &str, token: &str) -> Ended {
         let mut descriptions: Vec<String> = Vec::new();
-        let state = eventually("the operation ends", PATIENCE, async || {
+        let state = eventually("the operation ends", TIMEOUT, async || {
             let answer = self.last_operation(instance, token).await;
             if answer.status == 410 {
                 return Ok("gone".to_owned());

@@ -5,7 +5,7 @@ use std::{process::Stdio, time::Duration};
 use serde_json::Value;
 use tokio::{process::Command, time::timeout};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Somebody with the credentials of a binding.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Postgres {
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
-        let output = timeout(PATIENCE, run)
+        let output = timeout(TIMEOUT, run)
             .await
             .expect("PostgreSQL answers")
             .expect("`psql` is installed; `scripts/test` does that");

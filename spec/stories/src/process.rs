@@ -138,11 +138,11 @@ impl Process {
     }
 
     /// Waits without a runtime, for a drop has none.
-    fn wait_in_place(&mut self, patience: Duration) -> bool {
+    fn wait_in_place(&mut self, timeout: Duration) -> bool {
         let Ok(handle) = pidfd_open(self.pid(), PidfdFlags::empty()) else {
             return self.status().is_some();
         };
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         while self.status().is_none() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 use url::{Position, Url};
 
 /// How long the other side may take to read.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A connection to the broker. Dropped, it hangs up.
 pub struct RawClient {
@@ -93,7 +93,7 @@ impl RawClient {
             self.stream.write_all(bytes).await?;
             self.stream.flush().await
         };
-        timeout(PATIENCE, sent)
+        timeout(TIMEOUT, sent)
             .await
             .expect("the broker reads")
             .expect("the broker is there");
@@ -107,7 +107,7 @@ impl RawClient {
                 self.stream.write_all(&bytes).await?;
                 self.stream.flush().await
             };
-            match timeout(PATIENCE, write).await {
+            match timeout(TIMEOUT, write).await {
                 Ok(Ok(())) if sent < limit => sent += bytes.len(),
                 // It has hung up, or does not read any more.
                 _ => break,
@@ -127,7 +127,7 @@ impl RawClient {
             }
             io::Result::Ok(())
         };
-        let heard = timeout(PATIENCE, heard).await;
+        let heard = timeout(TIMEOUT, heard).await;
         heard.expect("the broker says something").ok();
         let said = String::from_utf8_lossy(&said).into_owned();
         assert!(said.contains(text), "{said}");
@@ -138,7 +138,7 @@ impl RawClient {
     pub async fn last_words(mut self) -> String {
         let mut said = Vec::new();
         // A broken connection is an end as well.
-        let end = timeout(PATIENCE, self.stream.read_to_end(&mut said)).await;
+        let end = timeout(TIMEOUT, self.stream.read_to_end(&mut said)).await;
         end.expect("the broker hangs up").ok();
         String::from_utf8_lossy(&said).into_owned()
     }

@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection that has authenticated.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Redis {
         let (host, port) = (credentials["host"].as_str(), credentials["port"].as_u64());
         let (host, port) = host.zip(port).expect("credentials say where Redis is");
         let port = u16::try_from(port).expect("a port is a small number");
-        let stream = timeout(PATIENCE, TcpStream::connect((host, port)))
+        let stream = timeout(TIMEOUT, TcpStream::connect((host, port)))
             .await
             .expect("Redis is near")
             .expect("Redis listens");
@@ -56,7 +56,7 @@ impl Redis {
             text.truncate(length);
             Ok::<_, std::io::Error>(String::from_utf8_lossy(&text).into_owned())
         };
-        timeout(PATIENCE, exchange)
+        timeout(TIMEOUT, exchange)
             .await
             .expect("Redis answers")
             .expect("Redis keeps the connection")

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Everything is up within seconds; a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Sections of `manifests/sandbox/redis-broker.yml` that are an author's.
 const OF_THE_AUTHOR: [&str; 2] = ["service_deployment", "service_catalog"];
@@ -155,7 +155,7 @@ as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
     pub async fn run_until_ready(&self, command: &str) -> Process {
         let mut shell = self.shell(&format!("exec {command}")).into_std();
         let mut sandbox = Process::start("guide", &mut shell, self.folder.path());
-        eventually("the sandbox is ready", PATIENCE, async || {
+        eventually("the sandbox is ready", TIMEOUT, async || {
             assert!(sandbox.is_running(), "the sandbox has ended");
             let output = sandbox.output();
             let is_ready = output.lines().any(|line| line.starts_with("ready "));
@@ -178,7 +178,7 @@ as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
     /// Starts a sandbox with these options, and waits until it is ready.
     pub async fn start_with(&self, adapter: &Path, options: &[&str]) -> RunningWorkshop {
         let mut workshop = self.launch(adapter, options);
-        eventually("the sandbox is ready", PATIENCE, async || {
+        eventually("the sandbox is ready", TIMEOUT, async || {
             assert!(workshop.sandbox.is_running(), "the sandbox has ended");
             let output = workshop.sandbox.output();
             let is_ready = output.lines().any(|line| line.starts_with("ready "));
@@ -228,7 +228,7 @@ impl RunningWorkshop {
     /// Waits until the author is told something with all these words in one line, for the `times`-th time.
     pub async fn tells(&self, words: &[&str], times: usize) {
         let what = format!("{words:?} is told {times} time(s)");
-        eventually(&what, PATIENCE, async || {
+        eventually(&what, TIMEOUT, async || {
             let told = self.told();
             let lines = told.lines();
             let fitting = lines.filter(|line| words.iter().all(|word| line.contains(word)));
@@ -287,7 +287,7 @@ impl RunningWorkshop {
 
     /// Waits for the end.
     pub async fn exit(&mut self) -> ExitStatus {
-        self.sandbox.exit(PATIENCE).await
+        self.sandbox.exit(TIMEOUT).await
     }
 
     /// Has a fresh foundation put in the place of this one, and waits until that is done.

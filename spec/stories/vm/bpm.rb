@@ -148,8 +148,8 @@ class Member
 
   def environment
     path = "#{@folder}/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:."
-    surroundings = { 'TMPDIR' => @temporary, 'LANG' => 'en_US.UTF-8', 'PATH' => path, 'HOME' => File.dirname(@temporary) }
-    surroundings.merge(@configuration.env, @extra)
+    environment = { 'TMPDIR' => @temporary, 'LANG' => 'en_US.UTF-8', 'PATH' => path, 'HOME' => File.dirname(@temporary) }
+    environment.merge(@configuration.env, @extra)
   end
 
   # To a file and to whoever called.

@@ -58,8 +58,8 @@ impl Lifecycle {
         &self.runtime
     }
 
-    /// A request has arrived: the process does not end before it has its answer, as far as the patience of
-    /// [`drain`](Self::drain) goes.
+    /// Registers a request. The process does not end before the request has its answer, or before [`drain`](Self::drain)
+    /// times out.
     pub fn attend(&self) -> RequestInProgress {
         RequestInProgress {
             _token: self.unanswered.token(),
@@ -85,21 +85,21 @@ impl Lifecycle {
         async move { task?.await.map_err(Cut::Off) }
     }
 
-    /// Does what a request leaves to be done when it has been answered. The process does not end before it has, as far as
-    /// the patience of [`drain`](Self::drain) goes.
+    /// Runs what is left to do after a request has its answer. The process does not end before this is done, or before
+    /// [`drain`](Self::drain) times out.
     pub fn go_on(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         self.requests
             .spawn_on(work.in_current_span(), &self.runtime)
     }
 
-    /// Stops the background work, which a restart picks up, and waits for requests, at most `patience`. Gives the
-    /// number of those that were cut off.
-    pub async fn drain(&self, patience: Duration) -> usize {
+    /// Stops the background work, which a restart resumes, and waits for requests, at most `timeout`. Returns the number of
+    /// requests that were cut off.
+    pub async fn drain(&self, timeout: Duration) -> usize {
         self.stopping.cancel();
         self.requests.close();
         self.unanswered.close();
         let done = async { tokio::join!(self.requests.wait(), self.unanswered.wait()) };
-        match tokio::time::timeout(patience, done).await {
+        match tokio::time::timeout(timeout, done).await {
             Ok(_) => 0,
             Err(_) => self.in_progress(),
         }

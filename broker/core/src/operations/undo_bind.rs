@@ -26,7 +26,7 @@ impl Operations {
     /// Takes back what was made. It goes on when the request's time is over; what cannot be taken back is the
     /// operator's to know, and the platform's to delete, which it does after an answer that says so little.
     pub(super) async fn undo_bind(&self, half_made: HalfMade) {
-        let patience = half_made
+        let deadline = half_made
             .order
             .deadline
             .max(Deadline::after(self.timings.taking_back));
@@ -34,7 +34,7 @@ impl Operations {
         let work = self
             .lifecycle
             .go_on(async move { this.take_back(half_made).await });
-        if timeout_at(patience.instant(), work).await.is_err() {
+        if timeout_at(deadline.instant(), work).await.is_err() {
             tracing::warn!("what the bind has made is taken back after its answer");
         }
     }

@@ -104,7 +104,7 @@ const ENDS: usize = 1024;
 
 /// Whom it takes to bring instances about, checked at the start.
 #[derive(Debug)]
-pub struct Surroundings {
+pub struct Dependencies {
     /// Deploys them.
     pub director: Director,
     /// Whether BOSH configs may be used, which can be less than what is configured.
@@ -125,11 +125,11 @@ impl BoshEngine {
     /// Ties the parts together. Drivers run on `runtime` until `stopping`.
     pub fn new(
         config: &Config,
-        surroundings: Surroundings,
+        dependencies: Dependencies,
         runtime: Handle,
         stopping: CancellationToken,
     ) -> Self {
-        let Surroundings {
+        let Dependencies {
             director,
             configs,
             credhub,
@@ -137,7 +137,7 @@ impl BoshEngine {
             clients,
             adapter,
             targets,
-        } = surroundings;
+        } = dependencies;
         let offering = config.offering.clone();
         let targets = Arc::new(targets);
         let runs = Runs::new(

@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{Client, GuardedStream, Patience, Places, stream::Transport};
+use super::{Client, GuardedStream, Places, Timeouts, stream::Transport};
 
 /// What somebody is told who speaks HTTP where TLS is spoken.
 const SPEAK_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 97\r\n\
@@ -26,19 +26,19 @@ pub(in crate::api) type Admitted = (GuardedStream, Protocol, Option<SocketAddr>)
 pub(in crate::api) struct Door {
     tls: Option<TlsAcceptor>,
     places: Places,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Door {
     pub(in crate::api) fn new(
         tls: Option<Arc<ServerConfig>>,
         places: Places,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Self {
         Self {
             tls: tls.map(TlsAcceptor::from),
             places,
-            patience,
+            timeouts,
         }
     }
 
@@ -53,14 +53,14 @@ impl Door {
         stream.set_nodelay(true)?;
         let Some(tls) = &self.tls else {
             let transport = Transport::Plain(stream);
-            let stream = GuardedStream::new(transport, self.patience, place);
+            let stream = GuardedStream::new(transport, self.timeouts, place);
             return Ok((stream, Protocol::Http1, Some(address)));
         };
-        let stream = timeout(self.patience.head, shake_hands(tls, stream))
+        let stream = timeout(self.timeouts.head, shake_hands(tls, stream))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         let transport = Transport::Tls(Box::new(stream));
-        let stream = GuardedStream::new(transport, self.patience, place);
+        let stream = GuardedStream::new(transport, self.timeouts, place);
         Ok((stream, Protocol::Http1, Some(address)))
     }
 }

@@ -22,4 +22,4 @@ pub(super) use activity::{Activity, FAREWELL};
 pub(super) use client::Client;
 pub(super) use door::Door;
 pub(super) use places::Places;
-pub(super) use stream::{GuardedStream, Patience};
+pub(super) use stream::{GuardedStream, Timeouts};

@@ -22,7 +22,7 @@ const FAREWELL_BYTES: usize = 1024 * 1024;
 
 /// How long a client is waited for.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::api) struct Patience {
+pub(in crate::api) struct Timeouts {
     /// For a handshake, and for the head of a request from its first byte to its last.
     pub(in crate::api) head: Duration,
     /// For the next request.
@@ -43,7 +43,7 @@ pub(super) enum Transport {
 pub(in crate::api) struct GuardedStream {
     transport: Transport,
     activity: Rc<Activity>,
-    patience: Patience,
+    timeouts: Timeouts,
     reading: Timer,
     writing: Timer,
     unheard: usize,
@@ -52,11 +52,11 @@ pub(in crate::api) struct GuardedStream {
 }
 
 impl GuardedStream {
-    pub(super) fn new(transport: Transport, patience: Patience, place: Place) -> Self {
+    pub(super) fn new(transport: Transport, timeouts: Timeouts, place: Place) -> Self {
         Self {
             transport,
             activity: Activity::new(),
-            patience,
+            timeouts,
             reading: Timer::default(),
             writing: Timer::default(),
             unheard: 0,
@@ -73,10 +73,10 @@ impl GuardedStream {
     fn deadline(&self) -> Option<Instant> {
         let begun = self.activity.begun();
         [
-            begun.map(|since| since + self.patience.head),
+            begun.map(|since| since + self.timeouts.head),
             self.activity
                 .quiet_since()
-                .map(|since| since + self.patience.idle),
+                .map(|since| since + self.timeouts.idle),
             self.activity.over(),
         ]
         .into_iter()
@@ -97,7 +97,7 @@ impl GuardedStream {
         let end = self
             .writing
             .end()
-            .unwrap_or_else(|| Instant::now() + self.patience.write);
+            .unwrap_or_else(|| Instant::now() + self.timeouts.write);
         ready!(self.writing.poll_until(end, context));
         Poll::Ready(Err(too_slow()))
     }

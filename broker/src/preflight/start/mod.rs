@@ -24,7 +24,7 @@ use odb_core::{
     offering::Schemas,
     operations::{BindingSettings, Lifecycle, Operations, SecureBindings},
 };
-use odb_engine_bosh::{BoshEngine, Surroundings, Targets, adapter::ServiceAdapter};
+use odb_engine_bosh::{BoshEngine, Dependencies, Targets, adapter::ServiceAdapter};
 
 use crate::{
     api::OwnTls,
@@ -191,7 +191,7 @@ pub async fn start(
         .map(|secure| Arc::new(secure) as Arc<dyn KeptBindings>);
     let engine: Arc<dyn Engine> = Arc::new(BoshEngine::new(
         config,
-        Surroundings {
+        Dependencies {
             director,
             configs,
             credhub,

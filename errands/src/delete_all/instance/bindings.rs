@@ -10,8 +10,8 @@ use odb_clients::{
 
 use super::{
     Fault, Task,
-    patience::{SHORTEST_PAUSE, call},
     rules::{Again, Next, next},
+    timeout::{SHORTEST_PAUSE, call},
 };
 
 /// The longest pause between two looks at the job of a binding, which most brokers delete at once.

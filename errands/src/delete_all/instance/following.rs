@@ -4,8 +4,8 @@ use odb_clients::cloud_controller::{Deletion, JobGuid, JobState};
 
 use super::{
     Ending, Fault, Progress, Task,
-    patience::call,
     rules::{Again, Next, ending, ending_of_failed_job, next},
+    timeout::call,
 };
 
 /// What a look at a job has shown.

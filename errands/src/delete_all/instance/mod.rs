@@ -5,15 +5,15 @@
 //! | --- | --- |
 //! | `bindings` | what hangs on it is taken away |
 //! | `following` | a deletion is followed to its end |
-//! | `patience` | how long is waited, and what is tried again |
+//! | `timeout` | how long is waited, and what is tried again |
 //! | `rules` | what an answer means |
 //! | `fault` | why an instance is not deleted |
 
 mod bindings;
 mod fault;
 mod following;
-mod patience;
 mod rules;
+mod timeout;
 
 use std::{fmt::Display, sync::Mutex, time::Duration};
 
@@ -26,14 +26,14 @@ use tokio::time::Instant;
 
 pub(crate) use fault::{Fault, Progress};
 
-use crate::Surroundings;
-use patience::call;
+use crate::Dependencies;
 use rules::{Again, Next, next, word};
+use timeout::call;
 
 /// Deletes instances, as many at a time as it is asked for.
 pub(crate) struct Deleter {
     cloud_controller: CloudController,
-    surroundings: Surroundings,
+    dependencies: Dependencies,
     pace: Pace,
     /// When the Cloud Controller last had an answer for anybody.
     heard: Mutex<Instant>,
@@ -74,12 +74,12 @@ enum Ending {
 impl Deleter {
     pub(crate) fn new(
         cloud_controller: CloudController,
-        surroundings: Surroundings,
+        dependencies: Dependencies,
         pace: Pace,
     ) -> Self {
         Self {
             cloud_controller,
-            surroundings,
+            dependencies,
             pace,
             heard: Mutex::new(Instant::now()),
         }
@@ -210,6 +210,6 @@ impl Task<'_> {
     }
 
     fn say(&self, text: impl Display) {
-        self.deleter.surroundings.talk.say(text);
+        self.deleter.dependencies.console.say(text);
     }
 }

@@ -55,7 +55,7 @@ async fn a_broker_is_registered_by_the_administrator_with_a_password_from_a_file
             .iter()
             .all(|asked| asked.token == "bearer token-of-admin")
     );
-    assert!(!seen.talk.contains("sesame"));
+    assert!(!seen.stderr.contains("sesame"));
 }
 
 #[tokio::test]

@@ -62,16 +62,16 @@ async fn refusals_are_told_in_the_cloud_controllers_words_with_a_hint() {
     let busy = platform.cf(["delete-service", "cache"]).await;
 
     assert_eq!(
-        taken.talk,
+        taken.stderr,
         "error: The service instance name is taken: cache. (CF-UnprocessableEntity, status 422)\n\
          \nhint: choose another name, or delete that service instance first\n"
     );
-    assert!(unknown.talk.starts_with(
+    assert!(unknown.stderr.starts_with(
         "error: there is no plan `huge` of an offering `redis` that you can see\n\nhint: "
     ));
     assert!(
-        busy.talk.starts_with(&format!("error: {in_progress} "))
-            && busy.talk.contains("hint: wait for")
+        busy.stderr.starts_with(&format!("error: {in_progress} "))
+            && busy.stderr.contains("hint: wait for")
     );
 }
 
@@ -92,7 +92,7 @@ async fn curl_prints_what_it_gets_and_refuses_what_is_no_path() {
     );
     let missing = platform.cf(["curl", "/v3/nothing"]).await;
     assert_eq!(
-        missing.talk,
+        missing.stderr,
         "error: Unknown request (CF-NotFound, status 404)\n"
     );
 }
@@ -110,30 +110,30 @@ async fn a_foundation_that_is_gone_is_told_as_such_and_without_its_secrets() {
     let seen = platform.cf(["services"]).await;
 
     assert!(
-        seen.talk
+        seen.stderr
             .starts_with("error: no answer to POST `https://127.0.0.1:1/oauth/token`: "),
         "{}",
-        seen.talk
+        seen.stderr
     );
     assert!(
-        seen.talk.contains("hint: is the sandbox still running?"),
+        seen.stderr.contains("hint: is the sandbox still running?"),
         "{}",
-        seen.talk
+        seen.stderr
     );
-    assert!(!seen.talk.contains("secret"), "{}", seen.talk);
+    assert!(!seen.stderr.contains("secret"), "{}", seen.stderr);
     std::fs::remove_file(platform.foundation()).unwrap();
     let missing = platform.cf(["services"]).await;
     assert!(
-        missing.talk.starts_with("error: could not read `"),
+        missing.stderr.starts_with("error: could not read `"),
         "{}",
-        missing.talk
+        missing.stderr
     );
     assert!(
         missing
-            .talk
+            .stderr
             .contains("hint: start a foundation with `odb-sandbox up`"),
         "{}",
-        missing.talk
+        missing.stderr
     );
 }
 
@@ -149,9 +149,9 @@ async fn a_server_with_another_authority_is_not_spoken_to() {
     assert!(!seen.succeeded);
     assert!(platform.asked().is_empty());
     assert!(
-        seen.talk.starts_with("error: no answer to POST "),
+        seen.stderr.starts_with("error: no answer to POST "),
         "{}",
-        seen.talk
+        seen.stderr
     );
 }
 
@@ -181,10 +181,10 @@ async fn a_question_is_repeated_when_the_platform_stumbles_and_an_order_is_not()
 
     assert!(!seen.succeeded);
     assert!(
-        seen.talk
+        seen.stderr
             .contains("error: The UAA service is currently unavailable"),
         "{}",
-        seen.talk
+        seen.stderr
     );
     assert_eq!(
         platform

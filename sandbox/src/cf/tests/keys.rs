@@ -75,7 +75,7 @@ async fn a_service_key_prints_the_credentials_and_nothing_else() {
         credentials
     );
     assert_eq!(programs.data.lines().count(), 1);
-    assert_eq!(people.talk + &programs.talk, "");
+    assert_eq!(people.stderr + &programs.stderr, "");
     assert_eq!(
         platform.calls()[1],
         "GET /v3/service_credential_bindings?names=key&page=1&per_page=1&service_instance_guids=i-1&type=key"

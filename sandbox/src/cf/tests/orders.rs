@@ -172,15 +172,15 @@ async fn an_operation_that_takes_too_long_is_left_to_itself() {
 
     assert!(!seen.succeeded);
     assert!(
-        seen.talk
+        seen.stderr
             .contains("error: the operation has not ended after 1 s"),
         "{}",
-        seen.talk
+        seen.stderr
     );
     assert!(
-        seen.talk.contains("hint: the operation goes on"),
+        seen.stderr.contains("hint: the operation goes on"),
         "{}",
-        seen.talk
+        seen.stderr
     );
 }
 

@@ -17,7 +17,7 @@ use super::super::{CfArgs, execute, report};
 /// The address that links carry; nothing listens there.
 pub(super) const EXTERNAL: &str = "https://api.external.example";
 
-/// A platform that one test talks to.
+/// The platform of one test.
 pub(super) struct Platform {
     folder: tempfile::TempDir,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -142,15 +142,15 @@ impl Platform {
         let foundation = self.foundation();
         let fixed = ["cf", "--foundation", foundation.to_str().unwrap()];
         let line = CommandLine::parse_from(fixed.into_iter().chain(arguments));
-        let (data, talk) = (Sink::default(), Sink::default());
-        let mut screen = Screen::of(data.clone(), talk.clone());
+        let (data, stderr) = (Sink::default(), Sink::default());
+        let mut screen = Screen::of(data.clone(), stderr.clone());
         let ended = execute(line.cf, &mut screen).await;
         let succeeded = ended.is_ok();
         report(ended, &mut screen).unwrap();
         Seen {
             succeeded,
             data: data.text(),
-            talk: talk.text(),
+            stderr: stderr.text(),
         }
     }
 
@@ -200,17 +200,17 @@ struct CommandLine {
 pub(super) struct Seen {
     pub(super) succeeded: bool,
     pub(super) data: String,
-    pub(super) talk: String,
+    pub(super) stderr: String,
 }
 
 impl Seen {
-    /// The talk without the times.
+    /// Stderr without the times.
     pub(super) fn steps(&self) -> Vec<&str> {
         let timed = |line: &str| {
             line.trim_start()
                 .starts_with(|first: char| first.is_ascii_digit())
         };
-        self.talk
+        self.stderr
             .lines()
             .map(|line| {
                 if timed(line) {

@@ -43,9 +43,9 @@ pub(crate) struct Target {
     pub(crate) plan_id: String,
 }
 
-/// Whether the broker may take its time after it has answered.
+/// Whether the platform accepts an asynchronous answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
+pub(crate) enum AcceptsIncomplete {
     Asynchronous,
     Synchronous,
 }
@@ -83,7 +83,13 @@ impl BrokerClient {
         identity: &Identity,
     ) -> Answer {
         let raw = self
-            .change(Method::PUT, target, body, Patience::Asynchronous, identity)
+            .change(
+                Method::PUT,
+                target,
+                body,
+                AcceptsIncomplete::Asynchronous,
+                identity,
+            )
             .await;
         Answer::of(Call::Provision, raw)
     }
@@ -93,11 +99,11 @@ impl BrokerClient {
         &self,
         target: &Target,
         body: &UpdateBody,
-        patience: Patience,
+        accepts_incomplete: AcceptsIncomplete,
         identity: &Identity,
     ) -> Answer {
         let raw = self
-            .change(Method::PATCH, target, body, patience, identity)
+            .change(Method::PATCH, target, body, accepts_incomplete, identity)
             .await;
         Answer::of(Call::Update, raw)
     }
@@ -111,7 +117,13 @@ impl BrokerClient {
         identity: &Identity,
     ) -> Answer {
         let raw = self
-            .change(Method::PUT, target, body, Patience::Asynchronous, identity)
+            .change(
+                Method::PUT,
+                target,
+                body,
+                AcceptsIncomplete::Asynchronous,
+                identity,
+            )
             .await;
         Answer::of(Call::Bind(requires), raw)
     }
@@ -120,10 +132,10 @@ impl BrokerClient {
     pub(crate) async fn delete(
         &self,
         target: &Target,
-        patience: Patience,
+        accepts_incomplete: AcceptsIncomplete,
         identity: &Identity,
     ) -> Answer {
-        let mut query = patience.query();
+        let mut query = accepts_incomplete.query();
         query.extend(target.query());
         let raw = self.ask(Method::DELETE, target, "", &query, identity).await;
         let call = match target.binding {
@@ -164,13 +176,13 @@ impl BrokerClient {
         method: Method,
         target: &Target,
         body: &B,
-        patience: Patience,
+        accepts_incomplete: AcceptsIncomplete,
         identity: &Identity,
     ) -> Result<RawAnswer, Silence> {
         let request = Request {
             method,
             path: &target.path(),
-            query: &patience.query(),
+            query: &accepts_incomplete.query(),
             body: Some(body),
         };
         self.0.send(&target.broker, request, identity).await
@@ -208,7 +220,7 @@ impl Target {
     }
 }
 
-impl Patience {
+impl AcceptsIncomplete {
     fn query(self) -> Vec<(&'static str, &'static str)> {
         match self {
             Self::Asynchronous => vec![ASYNCHRONOUS],

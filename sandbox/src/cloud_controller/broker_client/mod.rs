@@ -25,7 +25,7 @@ mod shape;
 pub(crate) use answer::{Answer, Mitigation};
 pub(crate) use body::{BindBody, Context, PreviousValues, ProvisionBody, UpdateBody};
 pub(crate) use catalog::{Catalog, CatalogFailure, CatalogPlan, CatalogService, RegisteredService};
-pub(crate) use client::{BrokerClient, Identity, Patience, Target};
+pub(crate) use client::{AcceptsIncomplete, BrokerClient, Identity, Target};
 pub use exchange::BrokerClientError;
 pub(crate) use failure::{BrokerFailure, BrokerFault};
 pub(crate) use progress::Progress;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::Patience,
+    broker_client::AcceptsIncomplete,
     model::{
         AppGuid, Binding, BindingGuid, BindingKind, JobOperation, JobResource, OperationKind,
         OperationState, Tables,
@@ -41,7 +41,7 @@ async fn remove_of_app(
         &controller,
         &caller,
         &guid,
-        Patience::Synchronous,
+        AcceptsIncomplete::Synchronous,
         |tables, guid| {
             let row = visible(tables, &caller, guid)?;
             if row.kind == of_app {
@@ -59,7 +59,7 @@ pub(super) async fn removed(
     controller: &CloudController,
     caller: &V2Caller,
     guid: &str,
-    patience: Patience,
+    accepts_incomplete: AcceptsIncomplete,
     find: impl for<'a> FnOnce(&'a Tables, &str) -> Result<&'a Binding, V2Refusal>,
 ) -> V2Answer {
     let (operation, guid, name) = controller.0.state.change(|tables| {
@@ -86,7 +86,7 @@ pub(super) async fn removed(
         let operation = controller.begun(tables, job, resource, &last_operation, caller);
         Ok((operation, guid, name))
     })?;
-    match operation.unbind_and_wait(guid, patience).await {
+    match operation.unbind_and_wait(guid, accepts_incomplete).await {
         Some(FirstAnswer::Done) => Ok(no_content()),
         Some(FirstAnswer::Begun) => Ok(HttpResponse::Accepted().content_type(JSON).body("{}")),
         Some(FirstAnswer::Refused(failure)) => Err(V2Refusal::broker(&failure, Some(&name))),

@@ -20,7 +20,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     api::{effective, needs_broker},
-    broker_client::Patience,
+    broker_client::AcceptsIncomplete,
     model::{InstanceGuid, JobOperation, JobResource, OperationKind, OperationState},
     work::{Change, FirstAnswer},
 };
@@ -85,7 +85,7 @@ async fn update(
         None => Some(FirstAnswer::Done),
         Some((operation, change)) => {
             operation
-                .update_and_wait(guid.clone(), change, patience(&request))
+                .update_and_wait(guid.clone(), change, accepts_incomplete(&request))
                 .await
         }
     };
@@ -138,7 +138,7 @@ async fn remove(
         Ok((operation, guid, name))
     })?;
     let answer = operation
-        .deprovision_and_wait(guid.clone(), patience(&request))
+        .deprovision_and_wait(guid.clone(), accepts_incomplete(&request))
         .await;
     match answer {
         Some(FirstAnswer::Done) => Ok(no_content()),
@@ -147,12 +147,12 @@ async fn remove(
 }
 
 /// The broker may take its time only if the client lets it.
-pub(super) fn patience(request: &HttpRequest) -> Patience {
+pub(super) fn accepts_incomplete(request: &HttpRequest) -> AcceptsIncomplete {
     let accepts = parameters(request).remove("accepts_incomplete");
     if accepts.is_some_and(|accepts| accepts == "true") {
-        Patience::Asynchronous
+        AcceptsIncomplete::Asynchronous
     } else {
-        Patience::Synchronous
+        AcceptsIncomplete::Synchronous
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     listing::{Resource, Row, V2Query},
     refusal::V2Refusal,
     service_bindings::removed,
-    service_instance_changes::patience,
+    service_instance_changes::accepts_incomplete,
     service_instances::visible,
 };
 use crate::cloud_controller::{
@@ -57,10 +57,17 @@ async fn unbind(
         let binding = binding.ok_or_else(|| V2Refusal::not_bound(&route, &instance))?;
         Ok::<_, V2Refusal>(binding.guid.to_string())
     })?;
-    let patience = patience(&request);
-    removed(&controller, &caller, &binding, patience, |tables, _| {
-        of_route(tables, &instance, &route).ok_or_else(|| V2Refusal::not_bound(&route, &instance))
-    })
+    let accepts_incomplete = accepts_incomplete(&request);
+    removed(
+        &controller,
+        &caller,
+        &binding,
+        accepts_incomplete,
+        |tables, _| {
+            of_route(tables, &instance, &route)
+                .ok_or_else(|| V2Refusal::not_bound(&route, &instance))
+        },
+    )
     .await
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::Patience,
+    broker_client::AcceptsIncomplete,
     model::{Binding, BindingGuid, BindingKind, Tables},
 };
 
@@ -31,7 +31,7 @@ async fn remove(
         &controller,
         &caller,
         &guid,
-        Patience::Synchronous,
+        AcceptsIncomplete::Synchronous,
         |tables, guid| visible(tables, &caller, guid),
     )
     .await

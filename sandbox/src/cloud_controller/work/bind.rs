@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     Operation,
     operation::{Failure, Overtaken},
-    orders::Surroundings,
+    orders::Dependencies,
     polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
@@ -31,13 +31,13 @@ impl Operation {
     async fn run_bind(&self, guid: &BindingGuid, parameters: Option<Map<String, Value>>) {
         let order = self.controller.0.state.read(|tables| {
             let binding = tables.bindings.get(guid)?;
-            let surroundings = Surroundings::of(tables, tables.instances.get(&binding.instance)?)?;
-            let limit = surroundings.plan.maximum_polling_duration;
-            let retrievable = surroundings.offering.has(Feature::BindingsRetrievable);
+            let dependencies = Dependencies::of(tables, tables.instances.get(&binding.instance)?)?;
+            let limit = dependencies.plan.maximum_polling_duration;
+            let retrievable = dependencies.offering.has(Feature::BindingsRetrievable);
             Some((
-                surroundings.target(Some(binding))?,
-                surroundings.bind(binding, parameters)?,
-                surroundings.offering.requires.clone(),
+                dependencies.target(Some(binding))?,
+                dependencies.bind(binding, parameters)?,
+                dependencies.offering.requires.clone(),
                 limit,
                 retrievable,
             ))

@@ -6,13 +6,13 @@ use super::{
     deletion::in_progress,
     first_answer::Asker,
     operation::{Failure, Overtaken},
-    orders::Surroundings,
+    orders::Dependencies,
     polling::{Accepted, GoneMeans, PollEnd},
     unbind::StillBound,
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{Answer, BrokerFailure, BrokerFault, Identity, Patience},
+    broker_client::{AcceptsIncomplete, Answer, BrokerFailure, BrokerFault, Identity},
     model::{
         BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
         OperationState, Tables,
@@ -55,7 +55,7 @@ impl CloudController {
         if let Err(reasons) = operation.delete_bindings(guid).await {
             return Err(operation.bindings_left(guid, &reasons));
         }
-        let answer = operation.deprovision_and_wait(guid.clone(), Patience::Asynchronous);
+        let answer = operation.deprovision_and_wait(guid.clone(), AcceptsIncomplete::Asynchronous);
         match answer.await {
             // Without an answer the instance was gone before the broker was asked.
             Some(FirstAnswer::Done) | None => Ok(()),
@@ -83,9 +83,9 @@ impl Operation {
     pub(crate) async fn deprovision_and_wait(
         self,
         instance: InstanceGuid,
-        patience: Patience,
+        accepts_incomplete: AcceptsIncomplete,
     ) -> Option<FirstAnswer> {
-        let (asker, answer) = Asker::request(patience);
+        let (asker, answer) = Asker::request(accepts_incomplete);
         let controller = self.controller.clone();
         controller.start(async move { self.run_deprovision(&instance, asker).await });
         answer.await.ok()
@@ -94,10 +94,10 @@ impl Operation {
     async fn run_deprovision(&self, guid: &InstanceGuid, mut asker: Asker) {
         let order = self.controller.0.state.read(|tables| {
             let instance = tables.instances.get(guid)?;
-            let surroundings = Surroundings::of(tables, instance)?;
+            let dependencies = Dependencies::of(tables, instance)?;
             Some((
-                surroundings.target(None)?,
-                surroundings.plan.maximum_polling_duration,
+                dependencies.target(None)?,
+                dependencies.plan.maximum_polling_duration,
                 instance.name.clone(),
             ))
         });
@@ -106,7 +106,10 @@ impl Operation {
         };
         let remove = || self.succeeded(None, |tables| tables.forget_instance(guid));
         let client = &self.controller.0.broker_client;
-        match client.delete(&target, asker.patience, &self.identity).await {
+        match client
+            .delete(&target, asker.accepts_incomplete, &self.identity)
+            .await
+        {
             Answer::Done(_) => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 remove();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::orders::Surroundings;
+use super::orders::Dependencies;
 use crate::cloud_controller::{
     CloudController,
     broker_client::{Answer, Identity, Target},
@@ -13,14 +13,14 @@ use crate::cloud_controller::{
 impl Tables {
     /// How the broker knows an instance.
     pub(crate) fn target(&self, instance: &Instance) -> Option<Target> {
-        Surroundings::of(self, instance)?.target(None)
+        Dependencies::of(self, instance)?.target(None)
     }
 
     /// The same, if the offering lets its instances be asked for.
     pub(crate) fn fetchable(&self, instance: &Instance) -> Option<Target> {
-        let surroundings = Surroundings::of(self, instance)?;
-        if surroundings.offering.has(Feature::InstancesRetrievable) {
-            surroundings.target(None)
+        let dependencies = Dependencies::of(self, instance)?;
+        if dependencies.offering.has(Feature::InstancesRetrievable) {
+            dependencies.target(None)
         } else {
             None
         }
@@ -28,9 +28,9 @@ impl Tables {
 
     /// How the broker knows a binding, if the offering lets its bindings be asked for.
     pub(crate) fn fetchable_binding(&self, binding: &Binding) -> Option<Target> {
-        let surroundings = Surroundings::of(self, self.instances.get(&binding.instance)?)?;
-        if surroundings.offering.has(Feature::BindingsRetrievable) {
-            surroundings.target(Some(binding))
+        let dependencies = Dependencies::of(self, self.instances.get(&binding.instance)?)?;
+        if dependencies.offering.has(Feature::BindingsRetrievable) {
+            dependencies.target(Some(binding))
         } else {
             None
         }

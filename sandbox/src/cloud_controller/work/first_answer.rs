@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::polling::FirstPoll;
-use crate::cloud_controller::broker_client::{BrokerFailure, Patience};
+use crate::cloud_controller::broker_client::{AcceptsIncomplete, BrokerFailure};
 
 /// What a broker answered at first.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) enum FirstAnswer {
 
 /// How a broker is asked, and who wants to hear its first answer.
 pub(super) struct Asker {
-    pub(super) patience: Patience,
+    pub(super) accepts_incomplete: AcceptsIncomplete,
     pub(super) first_poll: FirstPoll,
     told: Option<oneshot::Sender<FirstAnswer>>,
 }
@@ -25,18 +25,20 @@ impl Asker {
     /// A job: it lets the broker take its time and reports to nobody.
     pub(super) fn job() -> Self {
         Self {
-            patience: Patience::Asynchronous,
+            accepts_incomplete: AcceptsIncomplete::Asynchronous,
             first_poll: FirstPoll::AtOnce,
             told: None,
         }
     }
 
     /// A request that waits for the answer. The work goes on when nobody waits any more.
-    pub(super) fn request(patience: Patience) -> (Self, oneshot::Receiver<FirstAnswer>) {
+    pub(super) fn request(
+        accepts_incomplete: AcceptsIncomplete,
+    ) -> (Self, oneshot::Receiver<FirstAnswer>) {
         let (told, answer) = oneshot::channel();
         (
             Self {
-                patience,
+                accepts_incomplete,
                 first_poll: FirstPoll::AfterPause,
                 told: Some(told),
             },

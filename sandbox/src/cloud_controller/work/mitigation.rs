@@ -3,7 +3,7 @@
 
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{Answer, Identity, Patience, Target},
+    broker_client::{AcceptsIncomplete, Answer, Identity, Target},
 };
 
 const ATTEMPTS: u32 = 11;
@@ -12,28 +12,45 @@ impl CloudController {
     /// Deletes an instance or binding that nobody knows of, again and again until the broker takes it or the attempts
     /// are used up. A 202 counts as done.
     pub(crate) fn mitigate(&self, target: Target, request: String) {
-        self.start_mitigation(target, Patience::Asynchronous, request);
+        self.start_mitigation(target, AcceptsIncomplete::Asynchronous, request);
     }
 
     /// The same for a service key, for which brokers are never given time.
     pub(super) fn mitigate_key(&self, target: Target, request: String) {
-        self.start_mitigation(target, Patience::Synchronous, request);
+        self.start_mitigation(target, AcceptsIncomplete::Synchronous, request);
     }
 
-    fn start_mitigation(&self, target: Target, patience: Patience, request: String) {
+    fn start_mitigation(
+        &self,
+        target: Target,
+        accepts_incomplete: AcceptsIncomplete,
+        request: String,
+    ) {
         let controller = self.clone();
         self.start(async move {
             let nobody = Identity {
                 user: None,
                 request,
             };
-            controller.delete_orphan(&target, patience, nobody).await;
+            controller
+                .delete_orphan(&target, accepts_incomplete, nobody)
+                .await;
         });
     }
 
-    async fn delete_orphan(&self, target: &Target, patience: Patience, nobody: Identity) {
+    async fn delete_orphan(
+        &self,
+        target: &Target,
+        accepts_incomplete: AcceptsIncomplete,
+        nobody: Identity,
+    ) {
         for attempt in 1..=ATTEMPTS {
-            match self.0.broker_client.delete(target, patience, &nobody).await {
+            match self
+                .0
+                .broker_client
+                .delete(target, accepts_incomplete, &nobody)
+                .await
+            {
                 Answer::Done(_) | Answer::Accepted { .. } => return,
                 Answer::Failed(failure, _) => {
                     tracing::warn!(instance.id = %target.instance, attempt, %failure, "orphan not deleted yet");

@@ -13,14 +13,14 @@ use crate::cloud_controller::{
 };
 
 /// An instance with what the tables know around it.
-pub(super) struct Surroundings<'a> {
+pub(super) struct Dependencies<'a> {
     instance: &'a Instance,
     pub(super) plan: &'a Plan,
     pub(super) offering: &'a Offering,
     tables: &'a Tables,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> Dependencies<'a> {
     /// Of an instance that is still there.
     pub(super) fn of(tables: &'a Tables, instance: &'a Instance) -> Option<Self> {
         let plan = tables.plan_of(instance)?;

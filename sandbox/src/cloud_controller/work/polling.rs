@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Operation, operation::Overtaken, orders::Surroundings};
+use super::{Operation, operation::Overtaken, orders::Dependencies};
 use crate::cloud_controller::broker_client::{Progress, Target};
 
 const LONGEST_PAUSE: Duration = Duration::from_hours(24);
@@ -102,7 +102,7 @@ impl Operation {
     fn as_registered_now(&self, target: &Target) -> Target {
         let broker = self.controller.0.state.read(|tables| {
             let instance = tables.instances.get(&target.instance)?;
-            Some(Surroundings::of(tables, instance)?.target(None)?.broker)
+            Some(Dependencies::of(tables, instance)?.target(None)?.broker)
         });
         Target {
             broker: broker.unwrap_or_else(|| target.broker.clone()),

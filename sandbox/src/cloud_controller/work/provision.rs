@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     Operation,
     operation::{Failure, Overtaken},
-    orders::Surroundings,
+    orders::Dependencies,
     polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
@@ -36,12 +36,12 @@ impl Operation {
                 NewInstance::Stored(guid) => tables.instances.get(guid)?,
                 NewInstance::StoredWhenAnswered(instance) => instance,
             };
-            let surroundings = Surroundings::of(tables, instance)?;
+            let dependencies = Dependencies::of(tables, instance)?;
             let (target, body) = (
-                surroundings.target(None)?,
-                surroundings.provision(parameters)?,
+                dependencies.target(None)?,
+                dependencies.provision(parameters)?,
             );
-            Some((target, body, surroundings.plan.maximum_polling_duration))
+            Some((target, body, dependencies.plan.maximum_polling_duration))
         });
         let Some((target, body, limit)) = order else {
             return self.overtaken();

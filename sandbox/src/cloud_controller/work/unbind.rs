@@ -6,12 +6,12 @@ use super::{
     FirstAnswer, Operation,
     first_answer::Asker,
     operation::{Failure, Overtaken},
-    orders::Surroundings,
+    orders::Dependencies,
     polling::{Accepted, FirstPoll, GoneMeans, PollEnd},
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{Answer, BrokerFailure, BrokerFault, Identity, Patience, Target},
+    broker_client::{AcceptsIncomplete, Answer, BrokerFailure, BrokerFault, Identity, Target},
     model::{
         BindingGuid, BindingKind, Job, JobOperation, JobResource, OperationKind, OperationState,
         Tables,
@@ -73,7 +73,10 @@ impl CloudController {
         let Some(unbind) = begun else {
             return Ok(());
         };
-        match unbind?.run_unbind(guid, Patience::Asynchronous).await {
+        match unbind?
+            .run_unbind(guid, AcceptsIncomplete::Asynchronous)
+            .await
+        {
             Unbound::Gone => Ok(()),
             Unbound::Begun => Err(StillBound::BeingDeleted),
             Unbound::Refused(told, _) => Err(StillBound::Refused(told)),
@@ -86,7 +89,8 @@ impl Operation {
     pub(crate) fn unbind(self, binding: BindingGuid) {
         let controller = self.controller.clone();
         controller.start(async move {
-            self.run_unbind(&binding, Patience::Asynchronous).await;
+            self.run_unbind(&binding, AcceptsIncomplete::Asynchronous)
+                .await;
         });
     }
 
@@ -94,12 +98,12 @@ impl Operation {
     pub(crate) async fn unbind_and_wait(
         self,
         binding: BindingGuid,
-        patience: Patience,
+        accepts_incomplete: AcceptsIncomplete,
     ) -> Option<FirstAnswer> {
-        let (mut asker, answer) = Asker::request(patience);
+        let (mut asker, answer) = Asker::request(accepts_incomplete);
         let controller = self.controller.clone();
         controller.start(async move {
-            let first = match self.run_unbind(&binding, patience).await {
+            let first = match self.run_unbind(&binding, accepts_incomplete).await {
                 Unbound::Gone => FirstAnswer::Done,
                 Unbound::Begun => FirstAnswer::Begun,
                 Unbound::Refused(_, failure) => FirstAnswer::Refused(failure),
@@ -110,14 +114,18 @@ impl Operation {
     }
 
     /// Deletes the binding as far as one answer of the broker goes.
-    async fn run_unbind(&self, guid: &BindingGuid, patience: Patience) -> Unbound {
+    async fn run_unbind(
+        &self,
+        guid: &BindingGuid,
+        accepts_incomplete: AcceptsIncomplete,
+    ) -> Unbound {
         let order = self.controller.0.state.read(|tables| {
             let binding = tables.bindings.get(guid)?;
             let instance = tables.instances.get(&binding.instance)?;
-            let surroundings = Surroundings::of(tables, instance)?;
+            let dependencies = Dependencies::of(tables, instance)?;
             Some((
-                surroundings.target(Some(binding))?,
-                surroundings.plan.maximum_polling_duration,
+                dependencies.target(Some(binding))?,
+                dependencies.plan.maximum_polling_duration,
                 instance.name.clone(),
             ))
         });
@@ -126,7 +134,10 @@ impl Operation {
             return Unbound::Gone;
         };
         let client = &self.controller.0.broker_client;
-        match client.delete(&target, patience, &self.identity).await {
+        match client
+            .delete(&target, accepts_incomplete, &self.identity)
+            .await
+        {
             Answer::Done(_) => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 self.succeeded(None, |tables| remove(tables, guid));

@@ -7,12 +7,12 @@ use super::{
     FirstAnswer, Operation,
     first_answer::Asker,
     operation::{Failure, Overtaken},
-    orders::Surroundings,
+    orders::Dependencies,
     polling::{Accepted, GoneMeans, PollEnd},
     provision::note_answer,
 };
 use crate::cloud_controller::{
-    broker_client::{Answer, Patience},
+    broker_client::{AcceptsIncomplete, Answer},
     model::{Instance, InstanceGuid, MaintenanceInfo, MetadataChange, PlanGuid, Tables},
 };
 
@@ -81,9 +81,9 @@ impl Operation {
         self,
         instance: InstanceGuid,
         change: Change,
-        patience: Patience,
+        accepts_incomplete: AcceptsIncomplete,
     ) -> Option<FirstAnswer> {
-        let (asker, answer) = Asker::request(patience);
+        let (asker, answer) = Asker::request(accepts_incomplete);
         let controller = self.controller.clone();
         controller.start(async move { self.run_update(&instance, &change, asker).await });
         answer.await.ok()
@@ -91,9 +91,9 @@ impl Operation {
 
     async fn run_update(&self, guid: &InstanceGuid, change: &Change, mut asker: Asker) {
         let order = self.controller.0.state.read(|tables| {
-            let surroundings = Surroundings::of(tables, tables.instances.get(guid)?)?;
-            let (target, body) = (surroundings.target(None)?, surroundings.update(change)?);
-            Some((target, body, surroundings.plan.maximum_polling_duration))
+            let dependencies = Dependencies::of(tables, tables.instances.get(guid)?)?;
+            let (target, body) = (dependencies.target(None)?, dependencies.update(change)?);
+            Some((target, body, dependencies.plan.maximum_polling_duration))
         });
         let Some((mut target, body, limit)) = order else {
             return self.overtaken();
@@ -106,7 +106,7 @@ impl Operation {
         };
         let client = &self.controller.0.broker_client;
         match client
-            .update(&target, &body, asker.patience, &self.identity)
+            .update(&target, &body, asker.accepts_incomplete, &self.identity)
             .await
         {
             Answer::Done(answer) => {

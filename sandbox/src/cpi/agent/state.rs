@@ -144,8 +144,8 @@ pub struct MemoryUse {
 impl Agent<'_> {
     /// How the VM and its processes do.
     pub async fn state(&self) -> Result<AgentState, Unresponsive> {
-        let patience = self.cpi.agent_timeouts().state;
-        self.reach("get_state", patience).await?;
+        let timeout = self.cpi.agent_timeouts().state;
+        self.reach("get_state", timeout).await?;
         let row = self.cpi.inner.vms.find(&self.vm.cid);
         let processes = row
             .as_ref()

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// What a manifest is checked against.
-pub(super) struct Surroundings<'a> {
+pub(super) struct Dependencies<'a> {
     pub(super) uploads: &'a Uploads,
     pub(super) catalog: &'a JobCatalog,
     pub(super) cloud: Arc<CloudConfig>,
@@ -88,20 +88,20 @@ impl Plan {
     /// Checks a manifest. Stemcells come later, in [`Plan::stemcells`], as with a real Director.
     pub(super) fn new(
         manifest: Manifest,
-        surroundings: &Surroundings<'_>,
+        dependencies: &Dependencies<'_>,
     ) -> Result<Self, TaskFailure> {
         let releases: Vec<&UploadedRelease> = manifest
             .releases
             .iter()
-            .map(|wanted| release_version(wanted, &surroundings.uploads.releases))
+            .map(|wanted| release_version(wanted, &dependencies.uploads.releases))
             .collect::<Result<_, _>>()?;
         let mut groups: Vec<PlannedGroup> = manifest
             .groups
             .into_iter()
-            .map(|spec| group(spec, &releases, &manifest.stemcells, surroundings))
+            .map(|spec| group(spec, &releases, &manifest.stemcells, dependencies))
             .collect::<Result<_, _>>()?;
         for addon in &manifest.addons {
-            add(addon, &mut groups, &releases, surroundings.catalog)?;
+            add(addon, &mut groups, &releases, dependencies.catalog)?;
         }
         check_migrations(&groups)?;
         let releases = releases.into_iter().map(name_version);
@@ -110,7 +110,7 @@ impl Plan {
             groups,
             variables: manifest.variables,
             stemcells: manifest.stemcells,
-            cloud: Arc::clone(&surroundings.cloud),
+            cloud: Arc::clone(&dependencies.cloud),
         })
     }
 
@@ -189,17 +189,17 @@ fn group(
     spec: GroupSpec,
     releases: &[&UploadedRelease],
     stemcells: &[StemcellRef],
-    surroundings: &Surroundings<'_>,
+    dependencies: &Dependencies<'_>,
 ) -> Result<PlannedGroup, TaskFailure> {
     let jobs = spec
         .jobs
         .iter()
         .map(|job| {
             let release = release_of(job, &spec.name, releases)?;
-            planned_job(job.clone(), release, surroundings.catalog)
+            planned_job(job.clone(), release, dependencies.catalog)
         })
         .collect::<Result<_, _>>()?;
-    let cloud = &surroundings.cloud;
+    let cloud = &dependencies.cloud;
     let disk = disk(&spec, cloud)?;
     check_machine(&spec, stemcells, cloud)?;
     let networks = networks(&spec, cloud)?;

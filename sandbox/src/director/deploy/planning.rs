@@ -9,7 +9,7 @@ use super::{
     cloud::CloudConfig,
     manifest::Manifest,
     options::DeployOptions,
-    plan::{Plan, Surroundings},
+    plan::{Dependencies, Plan},
 };
 use crate::director::{
     Director,
@@ -32,12 +32,12 @@ pub(super) fn planned(
         .filter_map(|id| Some(director.inner.configs.find(*id)?.0))
         .collect();
     let (uploads, catalog) = (director.uploads(), director.inner.cpi.catalog());
-    let surroundings = Surroundings {
+    let dependencies = Dependencies {
         uploads: &uploads,
         catalog: &catalog,
         cloud: Arc::new(CloudConfig::merged(&configs)?),
     };
-    Plan::new(manifest, &surroundings)
+    Plan::new(manifest, &dependencies)
 }
 
 /// The plan of a deployment as it was deployed last, if it ever was.

@@ -66,16 +66,16 @@ impl Locks {
         })
     }
 
-    /// Waits for a deployment's lock, but not longer than `patience`. A lock that has expired is taken over.
+    /// Waits for a deployment's lock, but not longer than `timeout`. A lock that has expired is taken over.
     pub(in crate::director) async fn acquire(
         self: &Arc<Self>,
         deployment: &DeploymentName,
         task: TaskId,
         description: &str,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<DeploymentLock, TaskFailure> {
         let uid = Uuid::new_v4();
-        let give_up = Instant::now() + patience;
+        let give_up = Instant::now() + timeout;
         loop {
             let released = self.released.notified();
             tokio::pin!(released);

@@ -45,7 +45,7 @@ pub(in crate::director) enum Work {
 #[error("too many tasks are waiting")]
 pub(in crate::director) struct QueueFull;
 
-/// What a task needs of its surroundings while it runs.
+/// What a task depends on while it runs.
 #[derive(Clone)]
 pub(in crate::director) struct TaskRun {
     pub(in crate::director) director: Director,
@@ -196,10 +196,10 @@ async fn perform(run: &TaskRun, description: &str, work: Work) -> Result<String,
         Work::RetrieveVmState(order) => return deploy::retrieve_vm_state(run, &order).await,
         other => other,
     };
-    let patience = director.settings.durations.lock_wait;
+    let timeout = director.settings.durations.lock_wait;
     let waiting = director
         .locks
-        .acquire(&run.deployment, run.task, description, patience);
+        .acquire(&run.deployment, run.task, description, timeout);
     let lock = run.unless_cancelled(waiting).await??;
     let name = format!("lock:deployment:{}", run.deployment);
     run.record(Deed::new("acquire", "lock").named(&name));

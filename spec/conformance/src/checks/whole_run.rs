@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What Cloud Foundry waits for.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What shows that a description was written by a runtime for its developers.
 const TRACES: [&str; 10] = [
@@ -178,7 +178,7 @@ async fn internals(session: &Session) -> Verdict {
 
 async fn promptness(session: &Session) -> Verdict {
     for answer in whole_run(session).await? {
-        ensure(answer.took < PATIENCE, &answer, || {
+        ensure(answer.took < TIMEOUT, &answer, || {
             format!("the answer took {} s", answer.took.as_secs())
         })?;
     }

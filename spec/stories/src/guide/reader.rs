@@ -14,7 +14,7 @@ use super::Fence;
 use crate::{Binaries, Process, eventually};
 
 /// Everything is up within seconds; a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Where calls of programs that are not there are written down: a file in the reader's folder, and what ends an argument and a
 /// call in it, in the words of `printf`.
@@ -225,7 +225,7 @@ impl Reader {
     }
 
     async fn wait_for(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        eventually(what, PATIENCE, async || {
+        eventually(what, TIMEOUT, async || {
             if let Some(sandbox) = &mut self.sandbox {
                 assert!(sandbox.is_running(), "the sandbox has ended");
             }

@@ -41,7 +41,7 @@ exec "$@"
 const PRINTED: usize = 64 * 1024;
 
 /// How long what is over in a moment may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A VM without a machine. What runs on it ends with it.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl Vm {
             .env("BOSH_PACKAGE_NAME", package)
             .env("BOSH_PACKAGE_VERSION", "0");
         let mut packaging = self.launch(&format!("packaging-{package}"), &mut command);
-        let status = packaging.exit(PATIENCE).await;
+        let status = packaging.exit(TIMEOUT).await;
         assert!(
             status.success(),
             "`packaging` of `{package}`: {}",
@@ -197,7 +197,7 @@ impl Vm {
         let mut command = Command::new(program);
         command.args(words).env_clear().env("PATH", PATH);
         let mut monit = self.launch(&format!("{job}-monit"), &mut command);
-        let status = monit.exit(PATIENCE).await;
+        let status = monit.exit(TIMEOUT).await;
         assert!(status.success(), "`{line}`: {}", monit.complaints());
     }
 

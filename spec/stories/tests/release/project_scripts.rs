@@ -1,4 +1,4 @@
-//! The project's own scripts, `scripts/` and `scripts/lib/`: what they find, what they install and how they talk.
+//! The project's own scripts, `scripts/` and `scripts/lib/`: what they find, what they install and what they print.
 
 use std::{
     fs,

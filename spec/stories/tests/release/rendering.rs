@@ -233,6 +233,6 @@ async fn expect_one_fault(machine: &Machine, job: &str, document: &Value, pointe
     };
     let run = run.run().await.expect_status(1);
     let key = pointer.trim_start_matches('/').replace('/', ".");
-    assert_eq!(run.texts().len(), 1, "{job}: {}", run.talk);
-    assert!(run.last_text().contains(&key), "{job}: {}", run.talk);
+    assert_eq!(run.texts().len(), 1, "{job}: {}", run.stderr);
+    assert!(run.last_text().contains(&key), "{job}: {}", run.stderr);
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::samples::{Machine, broker, errand, rendered_contract, smallest};
 
 /// What the agent would wait for `drain` at most, were this not a test.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn scripts(rendered: &Rendered) -> Vec<(&str, &str)> {
     rendered
@@ -83,7 +83,7 @@ async fn an_errand_finds_bpm_in_either_place() {
     machine.put(&rendered.unwrap_or_else(|refusal| panic!("{refusal}")));
     let run = async || {
         let mut script = machine.vm.script(job, "run");
-        let status = script.exit(PATIENCE).await;
+        let status = script.exit(TIMEOUT).await;
         (status.code(), script.output())
     };
     for place in ["jobs", "packages"] {
@@ -133,7 +133,7 @@ async fn scripts_hand_files_to_programs_and_their_status_on() {
         ),
     ] {
         let mut process = machine.vm.script(job, script);
-        let status = process.exit(PATIENCE).await;
+        let status = process.exit(TIMEOUT).await;
         let file = machine.file(job, file);
         let expected = format!("{errand} --config {}\n", file.display());
         assert_eq!((status.code(), process.output()), (Some(10), expected));
@@ -158,7 +158,7 @@ async fn the_doctor_is_asked_in_the_environment_of_the_brokers_process() {
 
     let arguments = ["--format", "json", "--timeout", "9"];
     let mut doctor = machine.vm.script_with("broker", "doctor", &arguments);
-    let status = doctor.exit(PATIENCE).await;
+    let status = doctor.exit(TIMEOUT).await;
 
     let root = machine.vm.root().display();
     let expected = format!(
@@ -225,7 +225,7 @@ fn with_shutdown_timeout(seconds: u64) -> Machine {
 /// Drains, which leaves no process and no pid file, and gives the log.
 async fn drain(machine: &Machine) -> String {
     let mut drain = machine.vm.script("broker", "drain");
-    let status = drain.exit(PATIENCE).await;
+    let status = drain.exit(TIMEOUT).await;
     let root = machine.vm.root();
     let log = fs::read_to_string(root.join("sys/log/broker/drain.log")).unwrap_or_default();
     assert_eq!(

@@ -4,7 +4,7 @@ use odb_stories::{Foundation, LogLine, Order, eventually, new_id};
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// `{"user_id":"u-1"}` of Cloud Foundry.
 const DUKE: &str = "cloudfoundry eyJ1c2VyX2lkIjoidS0xIn0=";
@@ -105,7 +105,7 @@ async fn a_stranger_speaks_for_nobody_in_the_audit_lines() {
 }
 
 async fn entry(broker: &odb_stories::Broker, request: &str) -> LogLine {
-    let found = eventually("the change is in the log", PATIENCE, async || {
+    let found = eventually("the change is in the log", TIMEOUT, async || {
         let found = entries(&broker.log_of_request(request));
         (!found.is_empty()).then_some(found).ok_or_else(String::new)
     })

@@ -61,7 +61,7 @@ async fn an_order_that_cannot_be_understood_is_refused_with_the_reason() {
             400,
             "`context` is not a JSON object",
         ),
-        (small().without_patience(), 422, "asynchronous"),
+        (small().without_accepts_incomplete(), 422, "asynchronous"),
         (
             small().with("maintenance_info", json!({ "version": "1.0.0" })),
             422,
@@ -85,7 +85,7 @@ async fn refusals_that_platforms_act_on_have_the_words_of_the_specification() {
     let conflict = Order::small().with("maintenance_info", json!({ "version": "1.0.0" }));
 
     for (order, word) in [
-        (Order::small().without_patience(), "AsyncRequired"),
+        (Order::small().without_accepts_incomplete(), "AsyncRequired"),
         (conflict, "MaintenanceInfoConflict"),
     ] {
         let answer = broker.platform().provision(&new_id(), &order).await;
@@ -108,7 +108,9 @@ async fn a_platform_that_will_not_wait_cannot_change_or_delete_anything_either()
     let path = format!("/v2/service_instances/{instance}?{query}");
 
     for answer in [
-        platform.update(&instance, &order.without_patience()).await,
+        platform
+            .update(&instance, &order.without_accepts_incomplete())
+            .await,
         platform.send(platform.request(Method::DELETE, &path)).await,
     ] {
         assert_eq!(answer.expect_status(422).error(), "AsyncRequired");

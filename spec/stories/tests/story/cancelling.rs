@@ -5,7 +5,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 /// How an operation ends that was cancelled.
 const CANCELLED: &str = "cancelled by the operator";
@@ -38,7 +38,7 @@ pub(crate) async fn newest_task_is(
     states: &[&str],
 ) -> u64 {
     let director = foundation.director();
-    eventually("the task gets there", PATIENCE, async || {
+    eventually("the task gets there", TIMEOUT, async || {
         let tasks = director.tasks().await;
         let newest = tasks.last().cloned().unwrap_or_default();
         let text = |key: &str| newest[key].as_str().unwrap_or_default().to_owned();
@@ -55,7 +55,7 @@ pub(crate) async fn newest_task_is(
 pub(crate) async fn task_is_held(foundation: &Foundation, description: &str) -> u64 {
     let task = newest_task_is(foundation, description, &["processing"]).await;
     let control = foundation.control();
-    eventually("the task is held", PATIENCE, async || {
+    eventually("the task is held", TIMEOUT, async || {
         let faults = control.task_faults().await;
         let is_held = faults.iter().any(|fault| fault["holds"] == task);
         is_held.then_some(task).ok_or(format!("{faults:?}"))
@@ -132,7 +132,7 @@ async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
     task_is_held(&foundation, "create deployment").await;
 
     platform.cancel(&instance).await.expect_status(202);
-    eventually("the cancellation is on its way", PATIENCE, async || {
+    eventually("the cancellation is on its way", TIMEOUT, async || {
         let fault = foundation.control().fault(deaf.id).await;
         (fault.holds == 1).then_some(()).ok_or(format!("{fault:?}"))
     })
@@ -315,7 +315,7 @@ async fn what_is_being_removed_is_removed_and_what_rests_is_not_cancelled() {
         }))
         .await;
     let token = platform.deprovision(&instance).await.accepted();
-    eventually("the clean-up has begun", PATIENCE, async || {
+    eventually("the clean-up has begun", TIMEOUT, async || {
         let status: Value = platform.operation_status(&instance).await.json();
         let is_so = status["stages"][2]["state"] == "running";
         is_so.then_some(()).ok_or(status.to_string())
@@ -354,7 +354,7 @@ async fn where_the_director_does_not_let_a_team_cancel_the_operation_ends_after_
     let errand = Errand::new(&foundation, "cancel-operation").configured(&configuration);
     let run = errand.with(&["--instance", &instance, "--no-wait"]);
     let run = run.start().ended().await;
-    assert!(run.talk.contains("did not allow"), "{}", run.talk);
+    assert!(run.stderr.contains("did not allow"), "{}", run.stderr);
     let poll = platform.last_operation(&instance, &token).await;
     assert!(poll.description().contains("did not allow"), "{poll:?}");
     foundation.control().clear_faults().await;
@@ -446,7 +446,7 @@ async fn what_ends_while_it_is_being_cancelled_is_counted_once() {
         }))
         .await;
     control.clear_task_faults().await;
-    eventually("the outcome is being written", PATIENCE, async || {
+    eventually("the outcome is being written", TIMEOUT, async || {
         let fault = control.fault(outcome.id).await;
         (fault.holds == 1).then_some(()).ok_or(format!("{fault:?}"))
     })

@@ -3,7 +3,7 @@
 use odb_stories::{Broker, Control, Foundation, Order, Platform, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn a_creation_is_stopped_by_a_deletion() {
@@ -92,7 +92,7 @@ async fn a_creation_that_completes_before_it_can_be_cancelled_is_deleted_all_the
         .await;
 
     let deletion = platform.deprovision(&instance).await.accepted();
-    eventually("the cancellation is on its way", PATIENCE, async || {
+    eventually("the cancellation is on its way", TIMEOUT, async || {
         let fault = control.fault(held.id).await;
         (fault.holds == 1).then_some(()).ok_or(format!("{fault:?}"))
     })
@@ -166,7 +166,7 @@ async fn a_creation_that_a_team_may_not_cancel_ends_and_is_deleted_then() {
     begin(&foundation, platform, &instance).await;
 
     let deletion = platform.deprovision(&instance).await.accepted();
-    eventually("the refusal is told", PATIENCE, async || {
+    eventually("the refusal is told", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &deletion).await;
         let told = poll.description();
         told.contains("did not allow").then_some(()).ok_or(told)
@@ -205,7 +205,7 @@ async fn begin(foundation: &Foundation, platform: &Platform, instance: &str) -> 
 
 async fn tasks_at(foundation: &Foundation, what: &str, is_so: impl Fn(&[Value]) -> bool) {
     let director = foundation.director();
-    eventually(what, PATIENCE, async || {
+    eventually(what, TIMEOUT, async || {
         let tasks = director.tasks().await;
         is_so(&tasks).then_some(()).ok_or(format!("{tasks:?}"))
     })
@@ -233,7 +233,7 @@ async fn expect_gone(foundation: &Foundation, platform: &Platform, instance: &st
 
 async fn expect_nothing_left(foundation: &Foundation) {
     let director = foundation.director();
-    eventually("nothing is left", PATIENCE, async || {
+    eventually("nothing is left", TIMEOUT, async || {
         let left = (director.deployments().await, director.configs().await);
         let is_nothing = left.0.is_empty() && left.1.is_empty();
         is_nothing.then_some(()).ok_or(format!("{left:?}"))

@@ -3,7 +3,7 @@
 use odb_stories::{Broker, Foundation, Order, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// An address of all that is well, and one of the healthy instances in one zone.
 fn two_addresses() -> Value {
@@ -125,7 +125,7 @@ async fn a_link_that_a_killed_broker_has_left_goes_with_the_repeat_of_its_bindin
         .await;
     let request = platform.bind_request(&instance, &binding);
     let bind = tokio::spawn(async move { request.send().await });
-    eventually("the address is asked for", PATIENCE, async || {
+    eventually("the address is asked for", TIMEOUT, async || {
         let held = control.fault(address.id).await;
         (held.holds > 0)
             .then_some(())

@@ -5,7 +5,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 async fn an_instance(platform: &Platform, order: &Order) -> String {
     let instance = new_id();
@@ -178,7 +178,7 @@ async fn a_busy_instance_is_told_as_it_was_deployed_last() {
         .await;
     let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
     let token = platform.update(&instance, &change).await.accepted();
-    eventually("the deployment has begun", PATIENCE, async || {
+    eventually("the deployment has begun", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &token).await;
         let has_begun = poll.description().contains("Updating instance");
         has_begun.then_some(()).ok_or(poll.text)

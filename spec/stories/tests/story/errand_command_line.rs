@@ -55,15 +55,15 @@ async fn every_errand_is_listed_by_the_program_and_helps_under_its_own_name() {
             .any(|line| line.trim().split(' ').next() == Some(name));
         assert!(is_listed, "`{name}` is not listed: {listed}");
 
-        // In the way of Go, usage is talk.
+        // As with Go, usage goes to stderr.
         let usage = called(folder.path(), name, &["-h"]).await.expect_status(0);
         assert_eq!(usage.output, "");
-        assert!(usage.talk.contains("Usage: "), "{}", usage.talk);
+        assert!(usage.stderr.contains("Usage: "), "{}", usage.stderr);
 
         let help = Errand::alone(folder.path(), name).with(&["--help"]);
         let help = help.run().await.expect_status(0);
         assert!(help.output.contains("Exit status: "), "{}", help.output);
-        assert_eq!(help.talk, "");
+        assert_eq!(help.stderr, "");
     }
 }
 
@@ -77,7 +77,7 @@ async fn a_command_line_that_means_nothing_has_status_2_and_usage_on_stderr() {
         for flags in lines {
             let run = called(folder.path(), name, &flags).await.expect_status(2);
             assert_eq!(run.output, "");
-            assert!(run.talk.contains("Usage: "), "{}", run.talk);
+            assert!(run.stderr.contains("Usage: "), "{}", run.stderr);
         }
     }
     let run = Errand::alone(folder.path(), "no-such-errand").run().await;
@@ -151,7 +151,7 @@ async fn what_is_missing_or_wrong_of_a_file_is_told_in_the_words_of_the_go_erran
 
         let run = with(&[flag, &bad]).await;
         let expected = format!("{invalid}{bad}:1:");
-        assert!(run.last_text().starts_with(&expected), "{}", run.talk);
+        assert!(run.last_text().starts_with(&expected), "{}", run.stderr);
         assert_eq!(run.output, "");
     }
 }
@@ -183,7 +183,7 @@ async fn a_broker_to_be_forgotten_has_to_be_named_before_anything_else() {
         assert!(
             run.last_text().starts_with("Missing flag --broker-name: "),
             "{}",
-            run.talk
+            run.stderr
         );
     }
 }
@@ -217,21 +217,24 @@ async fn every_fault_of_a_file_is_told_with_its_place() {
     let run = called(folder.path(), "orphan-deployments", &flags).await;
     let run = run.expect_status(1);
 
-    let talk = &run.talk;
-    assert!(talk.contains("orphans.yml:2:8: `broker_api.url`"), "{talk}");
+    let stderr = &run.stderr;
     assert!(
-        talk.contains(":4:31: `broker_api.authentication.basic.password` is missing"),
-        "{talk}"
+        stderr.contains("orphans.yml:2:8: `broker_api.url`"),
+        "{stderr}"
     );
     assert!(
-        talk.contains("brokerUsername, brokerPassword and brokerUrl are required"),
-        "{talk}"
+        stderr.contains(":4:31: `broker_api.authentication.basic.password` is missing"),
+        "{stderr}"
     );
     assert!(
-        talk.contains("; write `password` for `pasword` at 4:31"),
-        "{talk}"
+        stderr.contains("brokerUsername, brokerPassword and brokerUrl are required"),
+        "{stderr}"
     );
-    assert!(!talk.contains("hunter2"), "{talk}");
+    assert!(
+        stderr.contains("; write `password` for `pasword` at 4:31"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("hunter2"), "{stderr}");
     assert_eq!(
         run.last_text(),
         "failed to unmarshal errand config: the configuration has 2 faults"

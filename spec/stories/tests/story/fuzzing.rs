@@ -10,7 +10,7 @@ use odb_stories::{Broker, Foundation, LogLine, Order, Process, new_id};
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Half of it is needed on two cores.
-const PATIENCE: Duration = Duration::from_secs(150);
+const TIMEOUT: Duration = Duration::from_secs(150);
 
 /// An adapter that takes any parameters, so that those that are drawn go through all of the broker.
 const TAKES_ANYTHING: &str = r#"read_input
@@ -96,7 +96,7 @@ async fn ask_whatever_comes_to_mind(
         .env("ODB_INSTANCE_ID", instance)
         .current_dir(foundation.folder());
     let mut process = Process::start("schemathesis", &mut command, foundation.folder());
-    let status = process.exit(PATIENCE).await;
+    let status = process.exit(TIMEOUT).await;
     assert!(
         status.success(),
         "{}{}{}",
@@ -140,7 +140,7 @@ async fn the_documents_of_the_apis_are_of_openapi_3_1() {
         let document = format!("{PROJECT}/spec/openapi/{document}");
         command.args(["--schema", "3.1", &document]);
         let mut process = Process::start("validator", &mut command, folder.path());
-        let status = process.exit(PATIENCE).await;
+        let status = process.exit(TIMEOUT).await;
         assert!(
             status.success(),
             "{}{}",

@@ -2,7 +2,7 @@
 
 use odb_stories::{Adapters, Broker, Foundation, Order, eventually, new_id};
 
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
 async fn an_order_whose_client_hangs_up_over_https_is_deployed_once_and_completes() {
@@ -44,7 +44,7 @@ async fn expect_an_order_that_completes_unheard(
 }
 
 async fn reach_gate(adapters: &Adapters) {
-    eventually("the adapter has begun", PATIENCE, async || {
+    eventually("the adapter has begun", TIMEOUT, async || {
         (adapters.at_gate() == 1)
             .then_some(())
             .ok_or_else(|| "it has not".to_owned())
@@ -54,7 +54,7 @@ async fn reach_gate(adapters: &Adapters) {
 
 async fn expect_one_deployment(foundation: &Foundation, broker: &Broker, instance: &str) {
     let (director, wanted) = (foundation.director(), history_of_an_order(instance));
-    eventually("the order completes", PATIENCE, async || {
+    eventually("the order completes", TIMEOUT, async || {
         let history = director.history().await;
         if history == wanted {
             Ok(())
@@ -68,17 +68,13 @@ async fn expect_one_deployment(foundation: &Foundation, broker: &Broker, instanc
 
     // The platform, which has heard nothing, asks for the same again.
     let platform = broker.platform();
-    eventually(
-        "the same order is known as complete",
-        PATIENCE,
-        async || {
-            let again = platform.provision(instance, &Order::small()).await;
-            match again.status {
-                202 => Err("it is known as in progress".to_owned()),
-                _ => Ok(again),
-            }
-        },
-    )
+    eventually("the same order is known as complete", TIMEOUT, async || {
+        let again = platform.provision(instance, &Order::small()).await;
+        match again.status {
+            202 => Err("it is known as in progress".to_owned()),
+            _ => Ok(again),
+        }
+    })
     .await
     .expect_status(200);
     assert_eq!(director.history().await, wanted);

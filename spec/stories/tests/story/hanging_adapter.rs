@@ -5,7 +5,7 @@ use std::fs;
 use odb_stories::{Foundation, Order, ProcessTable, eventually, new_id};
 use serde_json::json;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Hangs, with a child of its own that hangs too, for the instance that the file `victim` names.
 const HANGING: &str = r#"read_input
@@ -45,7 +45,7 @@ async fn while_one_adapter_hangs_31_other_orders_are_answered() {
         let platform = platform.clone();
         async move { platform.send(request).await }
     });
-    eventually("the adapter hangs", PATIENCE, async || {
+    eventually("the adapter hangs", TIMEOUT, async || {
         (adapters.at_gate() == 1)
             .then_some(())
             .ok_or_else(|| "not yet".to_owned())
@@ -86,7 +86,7 @@ async fn a_hanging_adapter_keeps_nobody_else_waiting_and_is_stopped_when_the_tim
         let platform = platform.clone();
         async move { platform.send(request).await }
     });
-    eventually("the adapter hangs", PATIENCE, async || {
+    eventually("the adapter hangs", TIMEOUT, async || {
         (adapters.at_gate() == 1)
             .then_some(())
             .ok_or_else(|| "not yet".to_owned())
@@ -105,7 +105,7 @@ async fn a_hanging_adapter_keeps_nobody_else_waiting_and_is_stopped_when_the_tim
     assert_eq!(director.marker(&victim).await, None);
     let folder = foundation.folder().join("adapter").display().to_string();
     let child = foundation.folder().join("child-of-adapter");
-    eventually("adapter and child are gone", PATIENCE, async || {
+    eventually("adapter and child are gone", TIMEOUT, async || {
         let table = ProcessTable::look();
         let mut left = table.with_argument(&folder);
         left.extend(table.with_argument(&child.display().to_string()));

@@ -4,7 +4,7 @@ use odb_stories::{Foundation, Order, Platform, ProcessTable, eventually, new_id}
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 async fn an_instance(platform: &Platform) -> (String, String) {
     let instance = new_id();
@@ -21,7 +21,7 @@ async fn health(platform: &Platform, instance: &str) -> Value {
 
 /// What operators see once the instance is healthy, or is not.
 async fn health_becomes(platform: &Platform, instance: &str, healthy: bool) -> Value {
-    eventually("the instance's health changes", PATIENCE, async || {
+    eventually("the instance's health changes", TIMEOUT, async || {
         let seen = health(platform, instance).await;
         if seen["healthy"] == healthy {
             Ok(seen)
@@ -71,7 +71,7 @@ async fn an_instance_is_healthy_until_its_redis_ends_and_when_it_runs_again() {
     );
 
     // It is started again, later each time: sooner or later somebody looks in between.
-    let seen = eventually("Redis is seen to have ended", PATIENCE, async || {
+    let seen = eventually("Redis is seen to have ended", TIMEOUT, async || {
         kill_redis(&foundation);
         let seen = health(platform, &instance).await;
         let is_ill = seen["healthy"] == false;
@@ -126,7 +126,7 @@ async fn looking_takes_no_lock_and_an_instance_that_is_being_worked_on_is_told_t
         .await;
     let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
     let token = platform.update(&instance, &change).await.accepted();
-    eventually("the deployment has begun", PATIENCE, async || {
+    eventually("the deployment has begun", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &token).await;
         let has_begun = poll.description().contains("Updating instance");
         has_begun.then_some(()).ok_or(poll.text)

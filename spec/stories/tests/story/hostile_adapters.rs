@@ -8,7 +8,7 @@ use odb_stories::{
 };
 use serde_json::json;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// More than a broker needs for eight answers at the limit, and far less than what the adapters print.
 const MEMORY: u64 = 400 * 1024 * 1024;
@@ -108,7 +108,7 @@ async fn a_storm_of_processes_is_ended_and_others_are_served() {
         let platform = scene.broker.platform().clone();
         async move { platform.send(order).await }
     });
-    eventually("the storm is there", PATIENCE, async || {
+    eventually("the storm is there", TIMEOUT, async || {
         let there = scene.processes_of_adapters().len();
         if there > 120 {
             Ok(())
@@ -162,7 +162,7 @@ async fn a_broker_that_is_killed_takes_running_adapters_along() {
     let order = platform.provision_request(&new_id(), &Order::small());
     let hanging = tokio::spawn(order.send());
     let running = || processes_in(foundation.folder());
-    eventually("the adapter and its child run", PATIENCE, async || {
+    eventually("the adapter and its child run", TIMEOUT, async || {
         let there = running();
         (adapters.at_gate() == 1 && there.len() >= 2)
             .then_some(())
@@ -179,14 +179,14 @@ async fn a_broker_that_is_killed_takes_running_adapters_along() {
     broker.kill();
 
     assert!(hanging.await.unwrap().is_err(), "nobody is there to answer");
-    eventually("no adapter is left", PATIENCE, async || {
+    eventually("no adapter is left", TIMEOUT, async || {
         let left = running();
         left.is_empty()
             .then_some(())
             .ok_or_else(|| format!("{left:?}"))
     })
     .await;
-    eventually("the watchdog has ended", PATIENCE, async || {
+    eventually("the watchdog has ended", TIMEOUT, async || {
         let table = ProcessTable::look();
         let family = table.family_of(watchdog);
         family
@@ -214,7 +214,7 @@ async fn a_broker_that_stops_takes_all_that_adapters_have_started_along() {
     let order = platform.provision_request(&new_id(), &Order::small());
     let hanging = tokio::spawn(order.send());
     let running = || processes_in(foundation.folder());
-    eventually("the adapter and its daemon run", PATIENCE, async || {
+    eventually("the adapter and its daemon run", TIMEOUT, async || {
         let there = running().len();
         if adapters.at_gate() == 1 && there >= 3 {
             Ok(())
@@ -227,7 +227,7 @@ async fn a_broker_that_stops_takes_all_that_adapters_have_started_along() {
     assert!(broker.stop().await.success());
 
     hanging.await.unwrap().ok();
-    eventually("nothing is left", PATIENCE, async || none(&running())).await;
+    eventually("nothing is left", TIMEOUT, async || none(&running())).await;
 }
 
 /// `exec > >(tee -a log)` in a start script makes the broker inherit a child.
@@ -247,9 +247,9 @@ async fn what_the_start_script_has_started_lives_on_when_the_strays_of_adapters_
     order.accepted();
 
     let left = || none(&processes_in(foundation.folder()));
-    eventually("the stray is killed", PATIENCE, async || left()).await;
+    eventually("the stray is killed", TIMEOUT, async || left()).await;
     let later = platform.catalog().await.request_id();
-    eventually("the log goes on", PATIENCE, async || {
+    eventually("the log goes on", TIMEOUT, async || {
         let told = broker.log_of_request(&later);
         (!told.is_empty()).then_some(()).ok_or_else(String::new)
     })
@@ -337,7 +337,7 @@ impl Scene {
     }
 
     async fn expect_no_process_of_adapters(&self) {
-        eventually("no process of an adapter is left", PATIENCE, async || {
+        eventually("no process of an adapter is left", TIMEOUT, async || {
             none(&self.processes_of_adapters())?;
             let table = ProcessTable::look();
             let left = table.adapters_of(self.broker.id());

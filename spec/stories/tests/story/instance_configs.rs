@@ -3,7 +3,7 @@
 use odb_stories::{Broker, BrokerConfiguration, Foundation, Order, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// An adapter that gives up the extension `fast` when there shall be 250 clients: neither its config nor the manifest have it
 /// any more. With 251 it still deploys the extension, with 252 it says nothing of configs.
@@ -181,7 +181,7 @@ async fn an_update_that_was_killed_before_it_arrived_leaves_configs_as_they_were
         .platform()
         .update_request(&instance, &with_extension("small"));
     let update = tokio::spawn(async move { request.send().await });
-    eventually("the lost submission is looked for", PATIENCE, async || {
+    eventually("the lost submission is looked for", TIMEOUT, async || {
         let held = control.fault(looks.id).await;
         (held.holds > 0)
             .then_some(())
@@ -195,7 +195,7 @@ async fn an_update_that_was_killed_before_it_arrived_leaves_configs_as_they_were
     update.await.expect("it is not cancelled").unwrap_err();
     broker.start_again().await;
 
-    eventually("the configs are as before", PATIENCE, async || {
+    eventually("the configs are as before", TIMEOUT, async || {
         let now = cloud_config(&foundation).await;
         (now == before)
             .then_some(())
@@ -231,7 +231,7 @@ async fn configs_are_taken_back_as_soon_as_the_director_takes_them_again() {
     refused.expect_status(500);
     assert_ne!(cloud_config(&foundation).await, before, "it is written");
     control.clear_faults().await;
-    eventually("the configs are as before", PATIENCE, async || {
+    eventually("the configs are as before", TIMEOUT, async || {
         let now = cloud_config(&foundation).await;
         (now == before)
             .then_some(())

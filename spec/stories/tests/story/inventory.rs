@@ -11,7 +11,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const FLEET: usize = 300;
 const SMALL: &str = "small";
@@ -69,7 +69,7 @@ async fn operate(broker: &Broker, instance: &str, operation: &str) {
 
 /// What is known of an instance as soon as nothing is in progress on it.
 async fn ended(broker: &Broker, instance: &str) -> Value {
-    eventually("the operation ends", PATIENCE, async || {
+    eventually("the operation ends", TIMEOUT, async || {
         let known = one(broker, instance).await;
         match known["operation"]["state"].as_str() {
             Some("in progress") => Err(known.to_string()),
@@ -683,7 +683,7 @@ async fn for_a_list_each_upstream_is_asked_as_often_as_its_pages_want_and_for_on
         calls.retain(|call| !call.is_for_a_token());
         calls
     };
-    let quiet = eventually("the drivers wait", PATIENCE, async || {
+    let quiet = eventually("the drivers wait", TIMEOUT, async || {
         let calls = after(0).await;
         Ok::<_, String>(calls.last().map_or(0, |call| call.number))
     })

@@ -4,7 +4,7 @@
 use odb_stories::{Answer, Broker, Foundation, Order, Platform, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const FLAGS: [&str; 2] = ["instance_usable", "update_repeatable"];
 
@@ -18,7 +18,7 @@ fn failing() -> Value {
 
 /// Polls to the end and gives the last answer.
 async fn end_of(platform: &Platform, instance: &str, token: &str) -> Answer {
-    eventually("the operation ends", PATIENCE, async || {
+    eventually("the operation ends", TIMEOUT, async || {
         let told = platform.last_operation(instance, token).await;
         let state = told.expect_status(200).json()["state"].clone();
         if state == "in progress" {

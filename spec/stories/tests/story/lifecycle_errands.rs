@@ -6,7 +6,7 @@ use odb_stories::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
 async fn several_errands_run_in_their_order_where_they_are_told_to() {
@@ -218,7 +218,7 @@ async fn a_broker_killed_between_two_errands_starts_neither_again() {
         .provision(&instance, &Order::small())
         .await
         .accepted();
-    eventually("the second errand is being started", PATIENCE, async || {
+    eventually("the second errand is being started", TIMEOUT, async || {
         let fault = control.fault(start.id).await;
         (fault.holds == 1).then_some(()).ok_or(format!("{fault:?}"))
     })
@@ -256,7 +256,7 @@ fn errand_held(instance: &str) -> Value {
 }
 
 async fn told(broker: &Broker, instance: &str, token: &str, text: &str) {
-    eventually(text, PATIENCE, async || {
+    eventually(text, TIMEOUT, async || {
         let poll = broker.platform().last_operation(instance, token).await;
         let description = poll.expect_status(200).description();
         if description.contains(text) {

@@ -3,7 +3,7 @@
 use odb_stories::{Broker, Control, Foundation, Order, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, history_of_a_deletion, history_of_an_order};
+use crate::{TIMEOUT, history_of_a_deletion, history_of_an_order};
 
 #[tokio::test]
 async fn an_order_that_never_arrived_is_accepted_fails_and_leaves_nothing() {
@@ -148,7 +148,7 @@ async fn an_errand_whose_answer_is_lost_runs_once() {
             .provision(&instance, &Order::small())
             .await
             .accepted();
-        eventually("the errand is being started", PATIENCE, async || {
+        eventually("the errand is being started", TIMEOUT, async || {
             let lines = broker.log();
             let lost = lines.iter().any(|line| line.mentions("was lost"));
             lost.then_some(()).ok_or_else(|| "not yet".to_owned())

@@ -146,7 +146,7 @@ mod whole_fleet;
 use std::time::Duration;
 
 /// How long what is waited for may take. Most of it takes a second.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What the Director is asked to do for an order of the plan `small`, when all goes well.
 fn history_of_an_order(instance: &str) -> Vec<String> {

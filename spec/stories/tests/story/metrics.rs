@@ -6,7 +6,7 @@ use odb_stories::{Broker, Foundation, Order, eventually, new_id};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const GUIDE: &str = include_str!("../../../../docs/operators/metrics.md");
 
@@ -260,7 +260,7 @@ fn shown(text: &str) -> BTreeMap<String, String> {
 }
 
 async fn expect(broker: &Broker, line: &str) {
-    eventually("it is counted", PATIENCE, async || {
+    eventually("it is counted", TIMEOUT, async || {
         let text = broker.metrics().await.text;
         if text.lines().any(|shown| shown == line) {
             Ok(())

@@ -3,7 +3,7 @@
 use odb_stories::{Foundation, Order, eventually, new_id};
 use serde_json::json;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_deleted() {
@@ -27,7 +27,7 @@ async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_
         }))
         .await;
     director.look_at_vms(&deployment).await;
-    let onlooker = eventually("somebody looks at the VMs", PATIENCE, async || {
+    let onlooker = eventually("somebody looks at the VMs", TIMEOUT, async || {
         let tasks = director.tasks_of(&deployment).await;
         let newest = tasks.last().cloned().unwrap_or_default();
         let is_at_it =

@@ -5,7 +5,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// The stages of an operation: name and state.
 fn stages(status: &Value) -> Vec<(String, String)> {
@@ -35,7 +35,7 @@ async fn hold(foundation: &Foundation, stage: &str) {
 
 /// What operators see once the first stage in this state has told of a step.
 async fn status_at(platform: &Platform, instance: &str, heading: &str) -> Value {
-    eventually("the step is told", PATIENCE, async || {
+    eventually("the step is told", TIMEOUT, async || {
         let status = platform.operation_status(instance).await;
         let status = status.expect_status(200).json();
         let all = status["stages"].as_array().into_iter().flatten();
@@ -262,10 +262,10 @@ async fn whoever_follows_an_operation_reads_each_step_until_it_has_succeeded() {
     assert!(glance.contains("running  deploy"), "{glance}");
     assert!(glance.contains("waiting  errand health-check"), "{glance}");
     let following = errand(&foundation, &broker, &instance, &["--follow"]).start();
-    eventually("the step is told", PATIENCE, async || {
-        let talk = following.talk();
+    eventually("the step is told", TIMEOUT, async || {
+        let stderr = following.stderr();
         let step = "Updating instance redis-server 0/1: redis-server/0 (canary)";
-        talk.contains(step).then_some(()).ok_or(talk)
+        stderr.contains(step).then_some(()).ok_or(stderr)
     })
     .await;
     foundation.control().clear_faults().await;
@@ -324,9 +324,9 @@ async fn a_deletion_is_followed_until_the_instance_is_gone_past_a_restart_of_the
     platform.deprovision(&instance).await.accepted();
     status_at(&platform, &instance, "Deleting instances").await;
     let following = errand(&foundation, &broker, &instance, &["--follow"]).start();
-    eventually("the deletion is told", PATIENCE, async || {
-        let talk = following.talk();
-        talk.contains("delete (task").then_some(()).ok_or(talk)
+    eventually("the deletion is told", TIMEOUT, async || {
+        let stderr = following.stderr();
+        stderr.contains("delete (task").then_some(()).ok_or(stderr)
     })
     .await;
     broker.kill();
@@ -341,7 +341,7 @@ const OF_A_ROUTER: (u16, &str) = (404, "404 Not Found: Requested route does not 
 
 async fn asked_again(broker: &StandIn) {
     let before = broker.requests().len();
-    eventually("it is asked again", PATIENCE, async || {
+    eventually("it is asked again", TIMEOUT, async || {
         let now = broker.requests().len();
         (now > before + 1).then_some(()).ok_or(now.to_string())
     })
@@ -384,8 +384,8 @@ async fn a_router_that_does_not_know_the_broker_tells_of_no_end() {
         let run = running.ended().await;
 
         let run = run.expect_status(expected);
-        assert!(!run.talk.contains("is gone"), "{}", run.talk);
-        let all = format!("{}{}", run.talk, run.output);
+        assert!(!run.stderr.contains("is gone"), "{}", run.stderr);
+        let all = format!("{}{}", run.stderr, run.output);
         assert!(all.contains("the deletion is failed"), "{all}");
     }
 }

@@ -2,7 +2,7 @@
 
 use odb_stories::{Answer, Foundation, Order, eventually, new_id};
 
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
 async fn orders_for_different_instances_are_worked_on_side_by_side() {
@@ -17,7 +17,7 @@ async fn orders_for_different_instances_are_worked_on_side_by_side() {
         })
         .collect();
 
-    eventually("all adapters run", PATIENCE, async || {
+    eventually("all adapters run", TIMEOUT, async || {
         let at_gate = adapters.at_gate();
         if at_gate == 3 {
             Ok(())

@@ -7,7 +7,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Answers with the schemas in the test's folder, and notes that it was asked.
 const DESCRIBING: &str = r#"read_input
@@ -268,7 +268,7 @@ async fn said_by_one_that_does_not_start(script: &str) -> Vec<String> {
     let mut broker: Process =
         foundation.broker_process(&["serve", "--config", &file.display().to_string()]);
 
-    let status = broker.exit(PATIENCE).await;
+    let status = broker.exit(TIMEOUT).await;
 
     assert_eq!(status.code(), Some(1));
     let said: Vec<String> = broker.output().lines().map(str::to_owned).collect();

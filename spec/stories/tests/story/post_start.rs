@@ -6,7 +6,7 @@ use odb_stories::{Broker, Errand, Foundation, Secrets, StandIn, eventually};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const ERRAND: &str = "broker-post-start";
 
@@ -29,7 +29,7 @@ async fn a_broker_that_serves_its_catalog_is_up() {
         let run = ours.run().await.expect_status(0);
         assert_eq!(run.output, "");
         assert_eq!(run.last_text(), "Broker post-start check successful");
-        expect_no_secrets(&broker, &run.talk);
+        expect_no_secrets(&broker, &run.stderr);
 
         // As the release's script has it.
         let go = Errand::by_its_name(&foundation, ERRAND)
@@ -60,10 +60,10 @@ async fn it_waits_for_a_broker_that_starts_later() {
     let file = broker_yml(&foundation);
     let errand = Errand::new(&foundation, ERRAND).with(&["--config", &file]);
     let running = errand.start();
-    eventually("the errand has looked", PATIENCE, async || {
-        let talk = running.talk();
-        let looked = talk.contains("error performing request: no connection");
-        if looked { Ok(()) } else { Err(talk) }
+    eventually("the errand has looked", TIMEOUT, async || {
+        let stderr = running.stderr();
+        let looked = stderr.contains("error performing request: no connection");
+        if looked { Ok(()) } else { Err(stderr) }
     })
     .await;
 
@@ -95,14 +95,14 @@ async fn what_the_last_failure_was_is_told_when_the_time_is_over() {
     ] {
         let run = errand().with(&flags).run().await.expect_status(1);
         let last = format!("Broker post-start check failed: {expected}");
-        assert!(run.last_text().starts_with(&last), "{}", run.talk);
+        assert!(run.last_text().starts_with(&last), "{}", run.stderr);
         let earlier = run.texts();
         assert!(
             earlier.iter().any(|text| text.starts_with(&expected)),
             "{}",
-            run.talk
+            run.stderr
         );
-        expect_no_secrets(&broker, &run.talk);
+        expect_no_secrets(&broker, &run.stderr);
     }
 }
 
@@ -127,7 +127,7 @@ async fn the_time_is_over_in_the_middle_of_a_request_too() {
         run.last_text()
             .starts_with("Broker post-start check failed: "),
         "{}",
-        run.talk
+        run.stderr
     );
     assert_eq!(silent.requests().len(), 1);
 }
@@ -161,7 +161,7 @@ async fn somebody_else_on_the_port_gets_no_password() {
     assert!(
         run.last_text().contains("the TLS handshake failed"),
         "{}",
-        run.talk
+        run.stderr
     );
 }
 
@@ -186,7 +186,7 @@ async fn a_configuration_that_is_of_no_use_is_told_at_once() {
     ] {
         let errand = Errand::by_its_name(&foundation, ERRAND).with(flags);
         let run = errand.run().await.expect_status(1);
-        assert!(run.talk.contains(&expected), "{}", run.talk);
+        assert!(run.stderr.contains(&expected), "{}", run.stderr);
     }
 
     let file = foundation.broker().write("broker.yml");
@@ -199,7 +199,7 @@ async fn a_configuration_that_is_of_no_use_is_told_at_once() {
     assert!(
         run.last_text().starts_with("error creating request: "),
         "{}",
-        run.talk
+        run.stderr
     );
 }
 
@@ -210,10 +210,10 @@ async fn a_signal_ends_the_wait() {
     let errand = Errand::new(&foundation, ERRAND);
     let errand = errand.with(&["--config", &file.display().to_string()]);
     let mut running = errand.start();
-    eventually("the errand waits", PATIENCE, async || {
-        let talk = running.talk();
-        let waits = talk.contains("error performing request");
-        if waits { Ok(()) } else { Err(talk) }
+    eventually("the errand waits", TIMEOUT, async || {
+        let stderr = running.stderr();
+        let waits = stderr.contains("error performing request");
+        if waits { Ok(()) } else { Err(stderr) }
     })
     .await;
 

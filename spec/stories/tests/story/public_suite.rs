@@ -8,7 +8,7 @@ use faulty_broker::{FaultyBroker, HANDED_OUT, Peculiarity};
 use odb_stories::{Broker, ConformanceSuite, Foundation, SuiteRun, eventually};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// An adapter that remembers its bindings, so that it can tell of those that are there and those that are not.
 const REMEMBERS_BINDINGS: &str = r#"read_input
@@ -180,7 +180,7 @@ async fn an_interrupted_run_deletes_what_it_has_made() {
     let mut process = process;
     eventually(
         "an instance is being made",
-        PATIENCE,
+        TIMEOUT,
         async || match foundation.director().history().await.len() {
             0 => Err("there is none".to_owned()),
             _ => Ok(()),
@@ -317,7 +317,7 @@ async fn a_report_that_cannot_be_written_loses_no_other() {
 async fn a_run_that_is_interrupted_twice_ends_at_once() {
     let broker = FaultyBroker::with(Peculiarity::DeletesNothing(503)).await;
     let process = broker.run_of_suite(&["--only", "P-09"]).start();
-    eventually("it cleans up", PATIENCE, async || {
+    eventually("it cleans up", TIMEOUT, async || {
         match broker.refused_deletions() {
             0 => Err("it has deleted nothing yet".to_owned()),
             _ => Ok(()),
@@ -326,7 +326,7 @@ async fn a_run_that_is_interrupted_twice_ends_at_once() {
     .await;
 
     process.interrupt();
-    eventually("it says what it does", PATIENCE, async || {
+    eventually("it says what it does", TIMEOUT, async || {
         let said = process.complaints();
         if said.contains("the next interruption") {
             Ok(())

@@ -8,7 +8,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// How many order at once.
 const ORDERS: usize = 64;
@@ -46,8 +46,8 @@ async fn a_plan_with_room_for_two_lets_two_of_six_in_and_another_one_once_there_
 
     assert_eq!(made.len(), 2, "{made:?} {refused:#?}");
     for refused in refused {
-        assert!(refused.talk.contains("There is no room"), "{refused:#?}");
-        assert!(refused.talk.contains("limit"), "{refused:#?}");
+        assert!(refused.stderr.contains("There is no room"), "{refused:#?}");
+        assert!(refused.stderr.contains("limit"), "{refused:#?}");
     }
     assert_eq!(foundation.director().deployments().await.len(), 2);
 
@@ -372,7 +372,7 @@ async fn expect_ten_of_64(rows: Rows) {
     let refusals = broker.log();
     let refusals = refusals.iter().filter(|line| line.mentions("ODB-2010"));
     assert_eq!(refusals.count(), ORDERS - 10);
-    eventually("ten are made", PATIENCE, async || {
+    eventually("ten are made", TIMEOUT, async || {
         let made = controller.instances().await;
         let made = made
             .iter()

@@ -3,7 +3,7 @@
 use odb_stories::{Foundation, Order, Redis, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 fn body() -> Value {
     json!({ "plan_id": Order::small().member("plan_id"), "context": { "space_guid": "" } })
@@ -89,7 +89,7 @@ async fn a_recreation_completes_unaided_after_the_broker_was_killed() {
         history_of_an_order(&instance),
         history_of_an_order(&instance),
     ];
-    eventually("the errands have run", PATIENCE, async || {
+    eventually("the errands have run", TIMEOUT, async || {
         let seen = director.history().await;
         if seen == history.concat() {
             Ok(())

@@ -3,7 +3,7 @@
 use odb_stories::{Broker, Foundation, Order, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, history_of_a_deletion, history_of_an_order};
+use crate::{TIMEOUT, history_of_a_deletion, history_of_an_order};
 
 #[tokio::test]
 async fn a_provision_completes_without_a_poll_after_the_broker_was_killed() {
@@ -69,7 +69,7 @@ async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
     );
     broker.start_again().await;
 
-    eventually("instance and marker are gone", PATIENCE, async || {
+    eventually("instance and marker are gone", TIMEOUT, async || {
         let left = (director.deployments().await, director.configs().await);
         if left.0.is_empty() && left.1.is_empty() {
             Ok(())
@@ -112,7 +112,7 @@ async fn a_broker_serves_before_it_has_looked_up_what_it_left_and_reads_what_it_
         .await;
 
     broker.serve_again().await;
-    eventually("the list is asked for", PATIENCE, async || {
+    eventually("the list is asked for", TIMEOUT, async || {
         let fault = control.fault(held.id).await;
         fault.has_struck().then_some(()).ok_or_else(String::new)
     })
@@ -139,7 +139,7 @@ async fn an_order_that_never_got_to_the_director_leaves_nothing_and_can_be_repea
     let (instance, platform) = (new_id(), broker.platform().clone());
     let request = platform.provision_request(&instance, &Order::small());
     let order = tokio::spawn(request.send());
-    eventually("the adapter has begun", PATIENCE, async || {
+    eventually("the adapter has begun", TIMEOUT, async || {
         (adapters.at_gate() == 1)
             .then_some(())
             .ok_or_else(String::new)
@@ -161,7 +161,7 @@ async fn an_order_that_never_got_to_the_director_leaves_nothing_and_can_be_repea
 /// The deployment and its errand are done, once, and the marker says so.
 async fn expect_complete(foundation: &Foundation, instance: &str) {
     let director = foundation.director();
-    eventually("the marker has an outcome", PATIENCE, async || {
+    eventually("the marker has an outcome", TIMEOUT, async || {
         let marker = director.marker(instance).await.unwrap_or(Value::Null);
         if marker["outcome"]["state"] == "succeeded" {
             Ok(())

@@ -8,7 +8,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, start_up_checks::failing_start};
+use crate::{TIMEOUT, start_up_checks::failing_start};
 
 const OFFERING: &str = "0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10";
 
@@ -415,7 +415,7 @@ async fn a_secret_that_arrives_after_its_order_was_refused_is_deleted() {
     credhub
         .set(&managed(&instance), &json!({ "late": true }))
         .await;
-    eventually("the secret is deleted", PATIENCE, async || {
+    eventually("the secret is deleted", TIMEOUT, async || {
         let kept = kept(&credhub, &instance).await;
         let is_empty = kept == json!({});
         is_empty.then_some(()).ok_or_else(|| kept.to_string())
@@ -479,7 +479,7 @@ async fn secrets_are_put_back_as_soon_as_credhub_answers_again() {
     let values = values_of(&credhub, &instance).await;
     assert!(values.contains(&"new".into()), "{values:?}");
     broker.start_again().await;
-    eventually("the secret is taken away", PATIENCE, async || {
+    eventually("the secret is taken away", TIMEOUT, async || {
         let values = values_of(&credhub, &instance).await;
         let is_so = values == ["former"];
         is_so.then_some(()).ok_or(format!("{values:?}"))
@@ -579,7 +579,7 @@ async fn a_delete_waits_for_credhub_and_leaves_nothing_behind() {
         .await;
 
     let token = platform.deprovision(&instance).await.accepted();
-    eventually("the delete is tried", PATIENCE, async || {
+    eventually("the delete is tried", TIMEOUT, async || {
         let calls = control.broker_calls(0).await;
         let tried = |call: &odb_stories::BrokerCall| {
             call.server == "credhub" && call.method == "DELETE" && call.status == Some(503)

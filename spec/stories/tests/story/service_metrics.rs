@@ -32,7 +32,7 @@ async fn metrics_are_handed_on_as_the_broker_has_written_them() {
         broker.answer(200, body);
         let run = collect(&folder, broker.url()).await.expect_status(0);
         assert_eq!(run.output, body);
-        assert_eq!(run.talk, "");
+        assert_eq!(run.stderr, "");
     }
     let request = broker.requests().pop().unwrap().to_lowercase();
     assert!(
@@ -72,7 +72,7 @@ async fn what_is_no_list_of_metrics_is_never_printed_and_the_status_says_whether
         );
         Secrets::default()
             .and("the broker's password", PASSWORD)
-            .expect_none_in("stderr", &run.talk);
+            .expect_none_in("stderr", &run.stderr);
     }
 }
 
@@ -86,7 +86,7 @@ async fn a_broker_that_cannot_be_reached_may_be_back_later() {
     let run = collect(&folder, &url).await.expect_status(10);
 
     assert_eq!(run.output, "");
-    assert!(run.last_text().contains("no connection"), "{}", run.talk);
+    assert!(run.last_text().contains("no connection"), "{}", run.stderr);
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn an_address_that_is_none_or_missing_is_told() {
     ] {
         let errand = Errand::alone(folder.path(), ERRAND).with(flags);
         let run = errand.run().await.expect_status(1);
-        assert!(run.last_text().contains(expected), "{}", run.talk);
+        assert!(run.last_text().contains(expected), "{}", run.stderr);
         assert_eq!(run.output, "");
     }
 }
@@ -183,7 +183,7 @@ async fn a_broker_whose_certificate_nobody_has_signed_who_is_trusted_gets_no_pas
     assert!(
         run.last_text().contains("the TLS handshake failed"),
         "{}",
-        run.talk
+        run.stderr
     );
 
     let authority = foundation.authority();
@@ -193,8 +193,8 @@ async fn a_broker_whose_certificate_nobody_has_signed_who_is_trusted_gets_no_pas
     let unverified = errand().with(&["-disableTLSCertificateVerification"]);
     let run = unverified.run().await.expect_status(10);
     assert!(
-        run.talk.contains("certificates are not verified"),
+        run.stderr.contains("certificates are not verified"),
         "{}",
-        run.talk
+        run.stderr
     );
 }

@@ -4,7 +4,7 @@ use odb_stories::{Adapters, Answer, Broker, Foundation, Order, ProcessTable, eve
 use reqwest::Url;
 use tokio::{net::TcpStream, task::JoinHandle};
 
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 /// Clients that fail to authenticate. The last of them wait for their answers for seconds, longer than an answer that is
 /// ready needs to leave.
@@ -29,7 +29,7 @@ async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_
         })
         .collect();
     let counted = format!("odb_http_failed_authentications_total {STRANGERS}");
-    eventually("all strangers are refused", PATIENCE, async || {
+    eventually("all strangers are refused", TIMEOUT, async || {
         let text = broker.metrics().await.text;
         text.lines()
             .any(|line| line == counted)
@@ -78,7 +78,7 @@ async fn a_second_signal_ends_the_broker_at_once_with_its_adapters() {
     let is_said = log.iter().any(|line| line.mentions("second signal"));
     assert!(is_said, "{log:#?}");
     let program = adapter.display().to_string();
-    eventually("no adapter is left", PATIENCE, async || {
+    eventually("no adapter is left", TIMEOUT, async || {
         let table = ProcessTable::look();
         let left = table.with_argument(&program);
         left.is_empty()
@@ -97,7 +97,7 @@ async fn order_up_to_the_gate(
     let platform = broker.platform().clone();
     let request = platform.provision_request(instance, &Order::small());
     let order = tokio::spawn(async move { platform.send(request).await });
-    eventually("the adapter has begun", PATIENCE, async || {
+    eventually("the adapter has begun", TIMEOUT, async || {
         (adapters.at_gate() == 1)
             .then_some(())
             .ok_or_else(|| "not yet".to_owned())
@@ -113,7 +113,7 @@ async fn expect_new_connections_refused(broker: &Broker) {
         .unwrap()[0];
     eventually(
         "new connections are refused",
-        PATIENCE,
+        TIMEOUT,
         async || match TcpStream::connect(address).await {
             Ok(_) => Err("one was taken".to_owned()),
             Err(_) => Ok(()),
@@ -148,7 +148,7 @@ sleep 86400"#,
         .with("/broker/enable_plan_schemas", true.into())
         .write("broker.yml");
     let mut broker = foundation.broker_process(&["serve", "--config", &file.display().to_string()]);
-    eventually("adapters have begun", PATIENCE, async || {
+    eventually("adapters have begun", TIMEOUT, async || {
         (adapters.at_gate() == 2)
             .then_some(())
             .ok_or_else(|| "not yet".to_owned())
@@ -157,9 +157,9 @@ sleep 86400"#,
 
     broker.terminate();
 
-    assert_eq!(broker.exit(PATIENCE).await.code(), Some(0));
+    assert_eq!(broker.exit(TIMEOUT).await.code(), Some(0));
     let program = hanging.display().to_string();
-    eventually("no adapter is left", PATIENCE, async || {
+    eventually("no adapter is left", TIMEOUT, async || {
         let table = ProcessTable::look();
         let left = table.with_argument(&program);
         left.is_empty()

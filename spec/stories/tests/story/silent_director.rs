@@ -4,7 +4,7 @@ use odb_stories::{Answer, Broker, Foundation, Order, eventually, new_id};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
 async fn an_order_that_the_director_does_not_answer_in_time_can_be_repeated() {
@@ -70,7 +70,7 @@ async fn what_arrives_at_the_director_after_the_deletion_does_not_stay() {
     director.expect_untouched().await;
     control.clear_faults().await;
 
-    eventually("the late arrival is removed", PATIENCE, async || {
+    eventually("the late arrival is removed", TIMEOUT, async || {
         let lines = broker.log_of_request(&answer.request_id());
         let removed = lines.iter().any(|line| line.mentions("arrived late"));
         removed.then_some(()).ok_or_else(|| format!("{lines:?}"))
@@ -117,7 +117,7 @@ async fn an_operation_of_which_nothing_is_heard_says_so_and_tells_the_operator()
         }))
         .await;
 
-    let mute = eventually("the user is told", PATIENCE, async || {
+    let mute = eventually("the user is told", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &token).await;
         assert_eq!(poll.expect_status(200).json()["state"], "in progress");
         let told = poll.description();
@@ -151,7 +151,7 @@ async fn out_of_time_behind_the_adapter(foundation: &Foundation, instance: &str)
         .await;
     let (platform, instance) = (broker.platform().clone(), instance.to_owned());
     let order = tokio::spawn(async move { platform.provision(&instance, &Order::small()).await });
-    eventually("the adapter has begun", PATIENCE, async || {
+    eventually("the adapter has begun", TIMEOUT, async || {
         (adapters.at_gate() == 1)
             .then_some(())
             .ok_or_else(|| "not yet".to_owned())

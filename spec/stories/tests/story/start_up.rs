@@ -3,7 +3,7 @@
 use odb_stories::{Foundation, Process};
 use serde_json::json;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn a_configuration_with_five_faults_is_refused_with_all_five_and_their_places() {
@@ -20,7 +20,7 @@ async fn a_configuration_with_five_faults_is_refused_with_all_five_and_their_pla
     let file = file.display().to_string();
 
     let mut broker = foundation.broker_process(&["serve", "--config", &file]);
-    let status = broker.exit(PATIENCE).await;
+    let status = broker.exit(TIMEOUT).await;
 
     assert_eq!(status.code(), Some(1));
     let said = everything(&broker);
@@ -60,7 +60,7 @@ async fn a_configuration_that_is_not_there_is_named() {
     let foundation = Foundation::start().await;
 
     let mut broker = foundation.broker_process(&["serve", "--config", "/nowhere/broker.yml"]);
-    let status = broker.exit(PATIENCE).await;
+    let status = broker.exit(TIMEOUT).await;
 
     assert_eq!(status.code(), Some(1));
     let said = everything(&broker);
@@ -89,7 +89,7 @@ async fn a_command_line_that_means_nothing_is_explained() {
     let foundation = Foundation::start().await;
     for arguments in [&["serve"][..], &["-configFilePath"], &["conquer"], &[]] {
         let mut broker = foundation.broker_process(arguments);
-        let status = broker.exit(PATIENCE).await;
+        let status = broker.exit(TIMEOUT).await;
 
         assert_eq!(status.code(), Some(2), "{arguments:?}");
         let said = broker.complaints();

@@ -6,7 +6,7 @@ use odb_stories::{BrokerConfiguration, Foundation, Order, new_id};
 use serde_json::{Value, json};
 
 use crate::{
-    PATIENCE,
+    TIMEOUT,
     start_up::{everything, expect_no_secrets},
 };
 
@@ -20,7 +20,7 @@ pub(crate) async fn failing_start(
 ) -> String {
     let file = configuration.write("failing.yml").display().to_string();
     let mut broker = foundation.broker_process(&["serve", "--config", &file]);
-    let status = broker.exit(PATIENCE).await;
+    let status = broker.exit(TIMEOUT).await;
     let said = everything(&broker);
     assert_eq!(status.code(), Some(1), "{said}");
     said
@@ -393,7 +393,7 @@ async fn a_client_that_may_only_look_is_warned_of_before_there_are_orders() {
 
     let file = configuration.write("looking.yml").display().to_string();
     let mut check = foundation.broker_process(&["check", "--online", "--config", &file]);
-    assert_eq!(check.exit(PATIENCE).await.code(), Some(0));
+    assert_eq!(check.exit(TIMEOUT).await.code(), Some(0));
     let said = everything(&check);
     let told = [
         "remark: `bosh.authentication`",

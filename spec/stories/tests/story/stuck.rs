@@ -8,7 +8,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const CACHE: &str = "cache";
 
@@ -385,7 +385,7 @@ impl Stage {
         let errand = Errand::new(&self.foundation, "cancel-operation").configured(&configuration);
         let running = errand.with(&["--instance", instance]).start();
         let director = self.foundation.director();
-        eventually("the Director has heard of it", PATIENCE, async || {
+        eventually("the Director has heard of it", TIMEOUT, async || {
             let tasks = director.tasks().await;
             let is_so = tasks.iter().any(|task| task["state"] == "cancelling");
             is_so.then_some(()).ok_or_else(|| format!("{tasks:?}"))
@@ -428,7 +428,7 @@ impl Stage {
     }
 
     async fn last_operation_is(&self, wanted: &str) {
-        eventually("the platform has heard of it", PATIENCE, async || {
+        eventually("the platform has heard of it", TIMEOUT, async || {
             let row = self.row().await;
             let word = |name: &str| row["last_operation"][name].as_str().unwrap_or_default();
             let told = format!("{} {}", word("type"), word("state"));
@@ -450,7 +450,7 @@ impl Stage {
 
     async fn is_begun(&self, description: &str) {
         let director = self.foundation.director();
-        eventually("the Director has the task", PATIENCE, async || {
+        eventually("the Director has the task", TIMEOUT, async || {
             let tasks = director.tasks().await;
             let latest = tasks.last().cloned().unwrap_or_default();
             let text = latest["description"].as_str().unwrap_or_default();
@@ -465,7 +465,7 @@ impl Stage {
     /// Neither the platform nor the Director knows anything any more.
     async fn expect_nothing_left(&self) {
         let director = self.foundation.director();
-        eventually("nothing is left", PATIENCE, async || {
+        eventually("nothing is left", TIMEOUT, async || {
             let mut left = (director.deployments().await, director.configs().await);
             // The latest run of an errand is remembered; it is of no instance.
             left.1.retain(|config| config["type"] != "odb-run");

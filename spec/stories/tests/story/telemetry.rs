@@ -5,7 +5,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// A line for all plans, and one for each of the two.
 const LINES: usize = 3;
@@ -170,7 +170,7 @@ async fn expect_told(broker: &Broker, lines: usize) {
 }
 
 async fn expect(broker: &Broker, what: &str, condition: impl Fn() -> bool) {
-    eventually(what, PATIENCE, async || {
+    eventually(what, TIMEOUT, async || {
         if condition() {
             Ok(())
         } else {

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::{
-    PATIENCE,
+    TIMEOUT,
     start_up::{everything, expect_no_secrets},
 };
 
@@ -109,7 +109,7 @@ fn serve(foundation: &Foundation, configuration: &Path, environment: &[(&str, &s
 }
 
 async fn listens(broker: &mut Process) {
-    eventually("the broker listens", PATIENCE, async || {
+    eventually("the broker listens", TIMEOUT, async || {
         assert!(broker.is_running(), "it has ended: {}", everything(broker));
         let said = broker.output();
         said.contains("\"listening\"").then_some(()).ok_or(said)
@@ -189,7 +189,7 @@ async fn the_certificate_of_the_chain_that_ends_first_is_warned_of() {
     );
     let broker = start(&foundation).await;
 
-    let warned = eventually("it is told", PATIENCE, async || {
+    let warned = eventually("it is told", TIMEOUT, async || {
         line(&broker, "ODB-1114").ok_or_else(|| everything(&broker))
     })
     .await;
@@ -264,7 +264,7 @@ async fn without_a_configured_authority_that_of_the_operating_system_counts() {
         ("SSL_CERT_DIR", &folder),
     ];
     let mut broker = serve(&foundation, &file, &environment);
-    assert_eq!(broker.exit(PATIENCE).await.code(), Some(1));
+    assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1));
     let said = everything(&broker);
     for remedy in ["bosh.root_ca_cert", "cf.root_ca_cert", "trusted_certs"] {
         assert!(said.contains(remedy), "{remedy}: {said}");
@@ -298,7 +298,7 @@ async fn the_directors_authority_takes_the_place_of_the_operating_systems_and_th
         .with("/bosh/root_ca_cert", other.authority_pem.into())
         .write("instead.yml");
     let mut broker = serve(&foundation, &instead, &environment);
-    assert_eq!(broker.exit(PATIENCE).await.code(), Some(1));
+    assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1));
     let said = everything(&broker);
     assert!(
         said.contains("ODB-1101") && said.contains("check `bosh.url`, `bosh.root_ca_cert`"),
@@ -346,7 +346,7 @@ async fn an_authority_of_a_credhub_joins_those_of_the_operating_system() {
         .with("/bosh/root_ca_cert", other.authority_pem.clone().into())
         .write("alone.yml");
     let mut broker = serve(&foundation, &file, &[("SSL_CERT_FILE", "/dev/null")]);
-    assert_eq!(broker.exit(PATIENCE).await.code(), Some(1));
+    assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1));
     let said = everything(&broker);
     for code in ["ODB-1117", "ODB-1120"] {
         assert!(said.contains(code), "{code}: {said}");
@@ -369,7 +369,7 @@ async fn an_authority_of_a_credhub_joins_those_of_the_operating_system() {
         ("SSL_CERT_DIR", &folder),
     ];
     let mut broker = serve(&foundation, &file, &environment);
-    assert_eq!(broker.exit(PATIENCE).await.code(), Some(1));
+    assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1));
     let said = everything(&broker);
     assert!(said.contains("there is no `credhub.ca_cert`"), "{said}");
     assert!(said.contains("trusted_certs"), "{said}");
@@ -392,7 +392,7 @@ async fn either_switch_leaves_the_platform_unverified_loudly_and_the_director_ne
     let nobody = [("SSL_CERT_FILE", "/dev/null")];
 
     let mut broker = serve(&foundation, &foreign().write("verified.yml"), &nobody);
-    assert_eq!(broker.exit(PATIENCE).await.code(), Some(1));
+    assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1));
     let said = everything(&broker);
     assert!(
         said.contains("ODB-1103") && said.contains("`cf.root_ca_cert`"),
@@ -418,7 +418,7 @@ async fn either_switch_leaves_the_platform_unverified_loudly_and_the_director_ne
             .with("/bosh/root_ca_cert", other.authority_pem.clone().into())
             .write("director.yml");
         let mut broker = serve(&foundation, &file, &nobody);
-        assert_eq!(broker.exit(PATIENCE).await.code(), Some(1), "{switch}");
+        assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1), "{switch}");
         assert!(everything(&broker).contains("ODB-1101"), "{switch}");
     }
 }

@@ -12,7 +12,7 @@ use odb_stories::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// How many instances there are. `ODB_CASES=all`, which `scripts/test --full` sets, makes them a thousand.
 const FEW: usize = 120;
@@ -118,7 +118,7 @@ async fn broker_of_a_fleet(foundation: &Foundation, instances: usize) -> Broker 
     old.stop().await;
     let new = offer(foundation, "7.5").start().await;
     // What the fleet left in the middle is found never to have begun.
-    eventually("nothing is in progress", PATIENCE, async || {
+    eventually("nothing is in progress", TIMEOUT, async || {
         let text = new.metrics().await.text;
         let busy: Vec<&str> = text
             .lines()
@@ -199,7 +199,7 @@ async fn delete(foundation: &Foundation, instances: &[String]) {
         assert_eq!(status, 202, "{answer}");
     }
     for instance in instances {
-        eventually("it is gone", PATIENCE, async || {
+        eventually("it is gone", TIMEOUT, async || {
             let (status, answer) = controller.send(Method::GET, &path(instance), None).await;
             if status == 404 {
                 Ok(())
@@ -212,26 +212,26 @@ async fn delete(foundation: &Foundation, instances: &[String]) {
 }
 
 fn done_by(run: &RunningErrand) -> usize {
-    run.talk().matches(DONE).count()
+    run.stderr().matches(DONE).count()
 }
 
 /// Lets a run go on until it has done so many, then kills it. Gives what it said.
 async fn kill_after(mut run: RunningErrand, done: usize) -> String {
     eventually("it has done some", LONG, async || match done_by(&run) {
         some if some >= done => Ok(()),
-        some => Err(format!("{some} of {done}\n{}", run.talk())),
+        some => Err(format!("{some} of {done}\n{}", run.stderr())),
     })
     .await;
     run.kill();
-    run.talk()
+    run.stderr()
 }
 
 async fn listed(run: &RunningErrand) {
-    eventually("it has listed the instances", PATIENCE, async || {
-        if run.talk().contains("Total Service Instances found") {
+    eventually("it has listed the instances", TIMEOUT, async || {
+        if run.stderr().contains("Total Service Instances found") {
             Ok(())
         } else {
-            Err(run.talk())
+            Err(run.stderr())
         }
     })
     .await;
@@ -329,12 +329,12 @@ async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_th
         .with(&["--continue", "--output", "json"])
         .start();
     listed(&last).await;
-    eventually("as many are begun as may be", PATIENCE, async || {
-        let begun = last.talk().matches(BEGUN).count();
-        (begun >= few).then_some(()).ok_or_else(|| last.talk())
+    eventually("as many are begun as may be", TIMEOUT, async || {
+        let begun = last.stderr().matches(BEGUN).count();
+        (begun >= few).then_some(()).ok_or_else(|| last.stderr())
     })
     .await;
-    said += &last.talk();
+    said += &last.stderr();
     let mut left = deployed.clone();
     left.retain(|id| !said.contains(&format!("[{id}] {BEGUN}")));
     left.retain(|id| !cast.deleted_early.contains(id) && !unsettled.contains(id));

@@ -69,11 +69,11 @@ impl Script {
         Self { folder, adapter }
     }
 
-    async fn dashboard(&self, patience: Duration) -> Result<Option<String>, AdapterFault> {
+    async fn dashboard(&self, timeout: Duration) -> Result<Option<String>, AdapterFault> {
         let request =
             GenerateDashboardUrl::new("i1", Plan::new(Vec::new()), ManifestText::from("name: x\n"));
         self.adapter
-            .dashboard_url(&request, Instant::now() + patience)
+            .dashboard_url(&request, Instant::now() + timeout)
             .await
     }
 

@@ -114,13 +114,13 @@ async fn of_provider(
         .map_err(Fault::director("make a link to the deployment"))?;
     let addresses = addresses_of(engine, call, &link, entries).await;
     let most = engine.upstreams.timings.taking_back;
-    let patience = match &addresses {
+    let timeout = match &addresses {
         // The adapter needs the rest.
         Ok(_) => most.min(call.deadline.remaining() / 4),
         // Nothing else does; perhaps the request has no time left.
         Err(_) => most,
     };
-    delete_link(engine, call, &link, patience).await;
+    delete_link(engine, call, &link, timeout).await;
     addresses
 }
 
@@ -144,9 +144,9 @@ async fn addresses_of(
 }
 
 /// A link that stays does no harm: the binding does not fail for it.
-async fn delete_link(engine: &BoshEngine, call: &Call, link: &LinkId, patience: Duration) {
+async fn delete_link(engine: &BoshEngine, call: &Call, link: &LinkId, timeout: Duration) {
     let call = Call {
-        deadline: Deadline::after(patience),
+        deadline: Deadline::after(timeout),
         ..call.clone()
     };
     if let Err(error) = engine.upstreams.director.delete_link(&call, link).await {

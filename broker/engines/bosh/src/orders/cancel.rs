@@ -110,8 +110,8 @@ async fn answer_of_the_director(
     }
     let answered =
         snapshots.wait_for(|snapshot| snapshot.plea.is_some() || !snapshot.is_in_progress());
-    let patience = call.deadline.instant().min(Instant::now() + ANSWER_AWAITED);
-    match timeout_at(patience, answered).await {
+    let deadline = call.deadline.instant().min(Instant::now() + ANSWER_AWAITED);
+    match timeout_at(deadline, answered).await {
         Ok(Ok(snapshot)) if snapshot.plea == Some(Plea::Refused) => Cancelled::AfterThisStep,
         Ok(_) | Err(_) => Cancelled::AsSoonAsPossible,
     }

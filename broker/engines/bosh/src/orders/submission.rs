@@ -62,8 +62,8 @@ enum Look {
     Unclear,
 }
 
-/// Sends work under a context id, within the time of the call. When the answer is lost, the tasks of that context tell
-/// whether it arrived; only after the Director has told for `patience` that it did not is it sent again.
+/// Sends work under a context id, within the time of the call. When the answer is lost, the tasks of that context show
+/// whether it arrived. It is sent again only after the Director has listed no such task for `timeout`.
 ///
 /// `known` is the newest task of the context from before.
 pub(crate) async fn submit<F, Answer>(
@@ -71,7 +71,7 @@ pub(crate) async fn submit<F, Answer>(
     call: &Call,
     context: &ContextId,
     known: Option<TaskId>,
-    patience: Duration,
+    timeout: Duration,
     send: F,
 ) -> Result<TaskId, SubmitError>
 where
@@ -85,7 +85,7 @@ where
             // Some of the time is for looking.
             deadline: call
                 .deadline
-                .within(left.saturating_sub(patience).max(left / 3)),
+                .within(left.saturating_sub(timeout).max(left / 3)),
             ..call.clone()
         };
         let lost = match send(sending).await {
@@ -94,7 +94,7 @@ where
             Err(error) => return Err(error),
         };
         tracing::warn!(%context, "the Director's answer to a submission was lost, looking for its task");
-        match look(director, call, context, known, patience).await {
+        match look(director, call, context, known, timeout).await {
             Look::Arrived(task) => {
                 tracing::info!(%context, %task, "the submission had arrived");
                 return Ok(task);
@@ -110,13 +110,13 @@ async fn look(
     call: &Call,
     context: &ContextId,
     known: Option<TaskId>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Look {
     let began = Instant::now();
     let mut absence = Absence::default();
     loop {
         let each = Call {
-            deadline: call.deadline.within(patience),
+            deadline: call.deadline.within(timeout),
             ..call.clone()
         };
         match director.tasks(&each, &of_context(context)).await {
@@ -125,7 +125,7 @@ async fn look(
                 if let Some(task) = newest.filter(|_| newest > known) {
                     return Look::Arrived(task);
                 }
-                if absence.note() >= patience {
+                if absence.note() >= timeout {
                     return Look::NotThere;
                 }
             }
@@ -135,7 +135,7 @@ async fn look(
                 absence.interrupt();
             }
         }
-        let is_mute = !absence.is_noted() && began.elapsed() >= patience;
+        let is_mute = !absence.is_noted() && began.elapsed() >= timeout;
         if is_mute || call.deadline.remaining() < LOOK_AGAIN {
             return Look::Unclear;
         }

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{
-    PATIENCE,
+    TIMEOUT,
     site::{Plan, Site},
 };
 
@@ -58,7 +58,7 @@ async fn open_requests(
                 .map_or(0, |answer| answer.status().as_u16())
         })
     });
-    eventually("both are at the gate", PATIENCE, async || {
+    eventually("both are at the gate", TIMEOUT, async || {
         let entered = fs::read_to_string(site.vm.root().join("store/entered")).unwrap_or_default();
         if entered.lines().count() == 2 {
             Ok(())
@@ -85,7 +85,7 @@ async fn an_order_and_a_binding_that_are_open_are_answered_before_the_broker_is_
     let requests = open_requests(&site, &platform, &instance).await;
 
     let mut drain = site.vm.script("broker", "drain");
-    eventually("nobody is let in any more", PATIENCE, async || {
+    eventually("nobody is let in any more", TIMEOUT, async || {
         let (address, port) = site.foundation.broker_address();
         match tokio::net::TcpStream::connect((address, port)).await {
             Ok(_) => Err("a connection was taken".to_owned()),
@@ -99,7 +99,7 @@ async fn an_order_and_a_binding_that_are_open_are_answered_before_the_broker_is_
 
     let [binding, order] = requests;
     assert_eq!((binding.await.unwrap(), order.await.unwrap()), (201, 202));
-    assert_eq!(drain.exit(PATIENCE).await.code(), Some(0));
+    assert_eq!(drain.exit(TIMEOUT).await.code(), Some(0));
     assert_eq!(drain.output(), "0\n");
     assert_eq!(site.vm.processes("broker"), Vec::new());
     // The file of a process that is gone.
@@ -138,7 +138,7 @@ async fn without_any_time_open_requests_are_cut_off_and_a_broker_that_hangs_is_k
     site.drain().await;
     let log = site.vm.log("broker", "drain.log");
     assert!(log.contains("is killed"), "{log}");
-    eventually("the broker is gone", PATIENCE, async || {
+    eventually("the broker is gone", TIMEOUT, async || {
         let left = site.vm.processes("broker");
         if left.is_empty() {
             Ok(())

@@ -83,7 +83,7 @@ async fn is_upgraded_recreated_and_audited(site: &Site, credentials: &Value) {
     ] {
         let run = site.errand(errand).await.expect_success();
         let done = "Number of successful operations: 1";
-        assert!(run.talk.contains(done), "{}", run.talk);
+        assert!(run.stderr.contains(done), "{}", run.stderr);
     }
     let mut redis = Redis::connect(credentials).await;
     assert_eq!(redis.command(&["GET", "greeting"]).await, "hello");
@@ -104,7 +104,7 @@ async fn is_emptied_and_forgotten(site: &Site) {
     site.errand("register-broker").await.expect_success();
     order(site, "second").await;
     let run = site.errand("deregister-broker").await.expect_status(1);
-    assert!(run.talk.contains("exit status 1"), "{}", run.talk);
+    assert!(run.stderr.contains("exit status 1"), "{}", run.stderr);
     let errand = "delete-all-service-instances-and-deregister-broker";
     site.errand(errand).await.expect_success();
     assert_eq!(director.deployments().await, Vec::<String>::new());
@@ -128,7 +128,7 @@ async fn goes_down(site: &Site) {
     let run = site.run("broker", "hasty-post-start").await;
     let run = run.expect_status(1);
     let said = "no connection could be established";
-    assert!(run.talk.contains(said), "{}", run.talk);
+    assert!(run.stderr.contains(said), "{}", run.stderr);
 }
 
 async fn is_in_the_marketplace(site: &Site) -> bool {

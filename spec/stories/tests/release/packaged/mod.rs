@@ -17,4 +17,4 @@ mod watch;
 use std::time::Duration;
 
 /// How long what is waited for may take. Most of it takes a second.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);

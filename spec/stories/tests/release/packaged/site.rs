@@ -13,7 +13,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 /// A broker's deployment, complete but for what a Director adds.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Site {
 pub(super) struct Run {
     pub(super) status: Option<i32>,
     pub(super) output: String,
-    pub(super) talk: String,
+    pub(super) stderr: String,
 }
 
 impl Plan {
@@ -181,11 +181,11 @@ impl Site {
     /// Runs a script of a job to its end.
     pub(super) async fn run(&self, job: &str, script: &str) -> Run {
         let mut process = self.vm.script(job, script);
-        let status = process.exit(PATIENCE).await;
+        let status = process.exit(TIMEOUT).await;
         Run {
             status: status.code(),
             output: process.output(),
-            talk: process.complaints(),
+            stderr: process.complaints(),
         }
     }
 
@@ -201,7 +201,7 @@ impl Site {
             (run.status, run.output.as_str()),
             (Some(0), "0\n"),
             "{}",
-            run.talk
+            run.stderr
         );
         run
     }
@@ -234,7 +234,7 @@ impl Site {
 impl Run {
     /// It has ended with this status; else the test fails with all that was said.
     pub(super) fn expect_status(self, status: i32) -> Self {
-        assert_eq!(self.status, Some(status), "{}{}", self.output, self.talk);
+        assert_eq!(self.status, Some(status), "{}{}", self.output, self.stderr);
         self
     }
 

@@ -48,7 +48,7 @@ async fn a_broker_does_not_outlive_a_sandbox_that_is_killed() {
 
     sandbox.kill();
 
-    odb_stories::eventually("the broker is gone", crate::PATIENCE, async || {
+    odb_stories::eventually("the broker is gone", crate::TIMEOUT, async || {
         let left = sandbox.processes();
         if left.is_empty() {
             Ok(())

@@ -103,7 +103,7 @@ async fn an_operation_in_progress_while_the_broker_is_started_again_ends_well() 
     sandbox.tells(&UP, 2).await;
 
     let cf = sandbox.cf();
-    odb_stories::eventually("the order ends", crate::PATIENCE, async || {
+    odb_stories::eventually("the order ends", crate::TIMEOUT, async || {
         let shown = cf.run(&["service", "cache"]).await.succeeded();
         if shown.contains("in progress") {
             Err(shown)

@@ -157,7 +157,7 @@ as_redis"#,
             .filter(|one| one.command_line.contains("generate"));
         adapters.count()
     };
-    odb_stories::eventually("the adapter is called", crate::PATIENCE, async || {
+    odb_stories::eventually("the adapter is called", crate::TIMEOUT, async || {
         let is_called = workshop.folder().join("entered").exists() && adapters() > 0;
         if is_called {
             Ok(())

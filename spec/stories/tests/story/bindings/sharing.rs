@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::NOTING;
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// The platform has the broker delete the bindings of the other space, and no others. As long as that fails, the instance
 /// stays shared.
@@ -80,7 +80,7 @@ async fn bound(space: &CloudController, instance: &str) -> String {
     let (status, body) = space.send(Method::POST, bindings, Some(&binding)).await;
     assert_eq!(status, 202, "{body}");
     let path = format!("{bindings}?app_guids={app}");
-    eventually("the app is bound", PATIENCE, async || {
+    eventually("the app is bound", TIMEOUT, async || {
         let (_, found) = space.send(Method::GET, &path, None).await;
         let row = &found["resources"][0];
         if row["last_operation"]["state"] == "succeeded" {

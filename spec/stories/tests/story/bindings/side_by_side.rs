@@ -3,7 +3,7 @@
 use odb_stories::{Adapters, Broker, Foundation, Order, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// An adapter that, asked for credentials, notes that it has begun and waits until there is a file `gate`.
 const GATED: &str = r#"read_input
@@ -91,7 +91,7 @@ async fn a_repeated_bind_waits_for_the_first_and_holds_up_no_other_binding() {
 }
 
 async fn expect_at_gate(adapters: &Adapters, calls: usize) {
-    eventually("the adapter has begun", PATIENCE, async || {
+    eventually("the adapter has begun", TIMEOUT, async || {
         let begun = adapters.at_gate();
         (begun == calls).then_some(()).ok_or(begun.to_string())
     })
@@ -100,7 +100,7 @@ async fn expect_at_gate(adapters: &Adapters, calls: usize) {
 
 async fn expect_waiting(broker: &Broker, requests: usize) {
     let line = format!("odb_queue_waiting{{queue=\"instance\"}} {requests}");
-    eventually(&line, PATIENCE, async || {
+    eventually(&line, TIMEOUT, async || {
         let text = broker.metrics().await.text;
         let is_there = text.lines().any(|shown| shown == line);
         is_there.then_some(()).ok_or(text)

@@ -4,7 +4,7 @@ use odb_stories::{Foundation, eventually, new_id};
 use serde_json::{Value, json};
 
 use super::{Scene, fault};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const DATA: &str = "/api/v1/data";
 const PERMISSIONS: &str = "/api/v2/permissions";
@@ -47,7 +47,7 @@ async fn credentials_that_cannot_be_stored_are_taken_back_from_the_service() {
         line.text().contains("ODB-4007") && line.mentions("disk full")
     };
     assert!(told.iter().any(is_told), "{told:#?}");
-    eventually("all is taken back", PATIENCE, async || {
+    eventually("all is taken back", TIMEOUT, async || {
         let told = scene.broker.log_of_request(&bound.request_id());
         let done = told.iter().any(|line| line.mentions("is taken back"));
         if done {
@@ -107,7 +107,7 @@ async fn what_was_made_is_taken_back_after_the_answer_when_the_time_is_over() {
     bound.expect_status(500);
     assert_eq!(control.fault(held.id).await.holds, 1, "it did not wait");
     control.clear_faults().await;
-    eventually("all is taken back", PATIENCE, async || {
+    eventually("all is taken back", TIMEOUT, async || {
         let told = scene.broker.log_of_request(&bound.request_id());
         let done = told.iter().any(|line| line.mentions("is taken back"));
         if done {
@@ -135,7 +135,7 @@ async fn what_cannot_be_taken_back_is_told_and_goes_with_the_platforms_unbind() 
 
     let bound = platform.bind_app(&scene.instance, &binding, &app).await;
     bound.expect_status(500);
-    eventually("both are told", PATIENCE, async || {
+    eventually("both are told", TIMEOUT, async || {
         let told = scene.broker.log_of_request(&bound.request_id());
         let is_told = |text| {
             let tells = |line: &&odb_stories::LogLine| {
@@ -236,7 +236,7 @@ async fn an_unbind_during_the_bind_leaves_nothing() {
     let (platform, binding, app) = (scene.broker.platform(), new_id(), new_id());
 
     let unbind = async {
-        eventually("the bind is half-way", PATIENCE, async || {
+        eventually("the bind is half-way", TIMEOUT, async || {
             let set = control.fault(held).await;
             if set.holds > 0 {
                 Ok(())

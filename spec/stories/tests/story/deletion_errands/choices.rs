@@ -47,7 +47,7 @@ async fn a_file_that_is_not_given_or_of_no_use_is_told_of_in_the_go_programs_wor
     ] {
         let errand = Errand::by_its_name(&stage.foundation, DELETE_ALL).with(arguments);
         let run = errand.run().await.expect_status(1);
-        assert!(run.last_text().starts_with(begin), "{}", run.talk);
+        assert!(run.last_text().starts_with(begin), "{}", run.stderr);
     }
     for (arguments, text) in [
         (&[] as &[&str], "Missing argument -brokerName"),
@@ -126,12 +126,12 @@ async fn a_dry_run_lists_what_would_be_deleted_and_changes_nothing() {
             "outcome": "would_change",
         });
         assert_eq!(run.json()["instances"], json!([row]));
-        let row = run.talk.lines().find(|line| line.starts_with(&guid));
-        let row = row.unwrap_or_else(|| panic!("{}", run.talk));
+        let row = run.stderr.lines().find(|line| line.starts_with(&guid));
+        let row = row.unwrap_or_else(|| panic!("{}", run.stderr));
         let cells: Vec<_> = row.split_whitespace().collect();
         assert_eq!(cells[1..], ["small", "acme/development", "would", "change"]);
         let run = stage.purge(&["--dry-run"]).await.expect_status(0);
-        assert!(run.talk.contains(&guid), "{}", run.talk);
+        assert!(run.stderr.contains(&guid), "{}", run.stderr);
         assert_eq!(stage.changes().await, Vec::<String>::new(), "{era:?}");
         assert_eq!(stage.instances().await, ["db"]);
     }
@@ -190,11 +190,11 @@ async fn an_instance_that_cannot_be_deleted_is_forgotten_where_the_operator_want
             "{told}"
         );
         assert!(told.contains("orphan-deployments"), "{told}");
-        let shown = run.talk.lines().find(|line| line.starts_with(&stuck));
+        let shown = run.stderr.lines().find(|line| line.starts_with(&stuck));
         assert!(
             shown.is_some_and(|row| row.contains("purged")),
             "{}",
-            run.talk
+            run.stderr
         );
         assert_eq!(stage.instances().await, Vec::<String>::new());
         let deployments = stage.foundation.director().deployments().await;
@@ -266,7 +266,7 @@ async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
         assert!(
             run.last_text().contains("more than one broker"),
             "{}",
-            run.talk
+            run.stderr
         );
         for (name, why) in [
             ("nobody", "no service broker found with name: nobody"),
@@ -274,7 +274,7 @@ async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
         ] {
             let run = stage.delete_all(&["--broker-name", name]).await;
             let run = run.expect_status(1);
-            assert!(run.last_text().contains(why), "{}", run.talk);
+            assert!(run.last_text().contains(why), "{}", run.stderr);
         }
         assert_eq!(stage.changes().await, Vec::<String>::new(), "{era:?}");
         let named = &["--broker-name", "redis-broker"];
@@ -295,7 +295,7 @@ async fn an_instance_that_is_named_and_not_there_is_told_of_and_nothing_is_delet
         run.last_text()
             .contains("chosen: nobody; nothing was deleted"),
         "{}",
-        run.talk
+        run.stderr
     );
     assert_eq!(stage.instances().await, ["db"]);
 }

@@ -61,7 +61,7 @@ async fn a_key_that_is_told_to_be_gone_and_stays_listed_ends_the_deletion_after_
         let run = stage.delete_all(&[]).await.expect_status(1);
 
         let told = format!("service key {key} is still there");
-        assert!(run.talk.contains(&told), "{era:?}: {}", run.talk);
+        assert!(run.stderr.contains(&told), "{era:?}: {}", run.stderr);
         let deletions = stage.changes().await;
         assert!(deletions.len() < 10, "{deletions:#?}");
     }
@@ -154,7 +154,11 @@ async fn routes_are_unbound() {
 
         let run = stage.delete_all(&[]).await.expect_status(0);
 
-        assert!(run.talk.contains("Deleting route binding "), "{}", run.talk);
+        assert!(
+            run.stderr.contains("Deleting route binding "),
+            "{}",
+            run.stderr
+        );
         let change = &stage.changes().await[0];
         let expected = era.or(
             "DELETE /v3/service_route_bindings/".to_owned(),
@@ -185,10 +189,14 @@ async fn an_instance_is_taken_away_from_the_spaces_that_share_it() {
 
         let run = stage.delete_all(&[]).await.expect_status(0);
 
-        assert!(run.talk.contains(&format!("to app {app}")), "{}", run.talk);
+        assert!(
+            run.stderr.contains(&format!("to app {app}")),
+            "{}",
+            run.stderr
+        );
         if era == Era::V2 {
             let told = format!("Unsharing service instance {guid} from space {elsewhere}");
-            assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+            assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
         }
         stage.expect_nothing_left().await;
     }
@@ -232,7 +240,7 @@ async fn settled(stage: &Stage, bindings: &str, instance: &str) -> String {
 
 /// Waits until a list of bindings has nothing that is still being made; the guid of the last.
 async fn settled_in(stage: &Stage, path: &str) -> String {
-    odb_stories::eventually("the binding is there", crate::PATIENCE, async || {
+    odb_stories::eventually("the binding is there", crate::TIMEOUT, async || {
         let found = stage.get(path).await;
         let rows = found["resources"].as_array().cloned().unwrap_or_default();
         let is_done = |row: &Value| row["last_operation"]["state"] == "succeeded";

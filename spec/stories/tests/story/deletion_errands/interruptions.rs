@@ -6,7 +6,7 @@ use odb_stories::{RunningErrand, eventually};
 use serde_json::{Value, json};
 
 use super::{DELETE_ALL, ERAS, PURGE, Stage, holds, others::says, outcomes::deletion_requests};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// A fleet may take longer than one instance.
 const FLEET: Duration = Duration::from_mins(5);
@@ -24,12 +24,12 @@ async fn told_to_stop_it_begins_no_more_and_says_what_goes_on() {
         }
         let arguments = ["--max-in-flight", "2", "--output", "json"];
         let mut errand = stage.errand(DELETE_ALL, &arguments).start();
-        eventually("two are being deleted", PATIENCE, async || {
-            let talk = errand.talk();
-            if talk.matches("Waiting for service instance").count() == 2 {
+        eventually("two are being deleted", TIMEOUT, async || {
+            let stderr = errand.stderr();
+            if stderr.matches("Waiting for service instance").count() == 2 {
                 Ok(())
             } else {
-                Err(talk)
+                Err(stderr)
             }
         })
         .await;
@@ -42,10 +42,10 @@ async fn told_to_stop_it_begins_no_more_and_says_what_goes_on() {
             "3 of 3 service instance(s) are not deleted: 2 still being deleted, 1 not tried; run the errand again for them"
         );
         assert_eq!(
-            run.talk.matches("is still being deleted").count(),
+            run.stderr.matches("is still being deleted").count(),
             2,
             "{}",
-            run.talk
+            run.stderr
         );
         let report = run.json();
         assert_eq!(report["status"], "stopped");
@@ -135,7 +135,7 @@ async fn told_to_stop_while_nobody_answers_its_looks_it_ends_all_the_same() {
 
         let run = errand.ended().await.expect_status(1);
         let told = format!("service instance {guid} is still being deleted");
-        assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
     }
 }
 
@@ -151,7 +151,7 @@ async fn a_second_signal_does_not_wait_for_the_answer_to_a_request() {
         errand.interrupt();
 
         let run = errand.ended().await.expect_status(1);
-        assert!(run.last_text().contains("second signal"), "{}", run.talk);
+        assert!(run.last_text().contains("second signal"), "{}", run.stderr);
     }
 }
 
@@ -166,12 +166,12 @@ async fn held_at(stage: &Stage, method: &str, path: &str, after: u64) -> Running
     let control = stage.foundation.control();
     let fault = control.set_fault(&hold).await;
     let errand = stage.errand(DELETE_ALL, &[]).start();
-    eventually("it waits for an answer", PATIENCE, async || {
+    eventually("it waits for an answer", TIMEOUT, async || {
         let fault = control.fault(fault.id).await;
         if fault.holds > 0 {
             Ok(())
         } else {
-            Err(errand.talk())
+            Err(errand.stderr())
         }
     })
     .await;
@@ -195,7 +195,7 @@ async fn guids(stage: &Stage) -> BTreeSet<String> {
 async fn falls_to(stage: &Stage, left: usize, errand: &mut RunningErrand) {
     eventually("so many are deleted", FLEET, async || {
         let count = guids(stage).await.len();
-        assert!(errand.is_running() || count == 0, "{}", errand.talk());
+        assert!(errand.is_running() || count == 0, "{}", errand.stderr());
         if count <= left {
             Ok(())
         } else {

@@ -24,7 +24,7 @@ use odb_stories::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const DELETE_ALL: &str = "delete-all-service-instances";
 const PURGE: &str = "delete-all-service-instances-and-deregister-broker";
@@ -175,7 +175,7 @@ impl Stage {
     /// Waits until the last operation of an instance is this one.
     async fn comes_to(&self, instance: &str, operation: &str) {
         let path = format!("/v3/service_instances/{instance}");
-        eventually(operation, PATIENCE, async || {
+        eventually(operation, TIMEOUT, async || {
             let last = &self.get(&path).await["last_operation"];
             let found =
                 [&last["type"], &last["state"]].map(|text| text.as_str().unwrap_or_default());
@@ -212,12 +212,12 @@ impl Stage {
 
     /// No secret of anybody's is in what it said.
     async fn discreet(&self, run: ErrandRun) -> ErrandRun {
-        let all = format!("{}{}", run.talk, run.output);
+        let all = format!("{}{}", run.stderr, run.output);
         let secrets = self.foundation.secrets().await;
-        secrets.expect_none_in("the errand's talk", &all);
+        secrets.expect_none_in("the errand's stderr", &all);
         self.broker
             .secrets()
-            .expect_none_in("the errand's talk", &all);
+            .expect_none_in("the errand's stderr", &all);
         run
     }
 

@@ -5,16 +5,16 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{DELETE_ALL, ERAS, Stage, fails, holds, outcomes::deletion_requests};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Waits until an errand has said something.
 pub(super) async fn says(errand: &RunningErrand, text: &str) {
-    eventually(text, PATIENCE, async || {
-        let talk = errand.talk();
-        if talk.contains(text) {
+    eventually(text, TIMEOUT, async || {
+        let stderr = errand.stderr();
+        if stderr.contains(text) {
             Ok(())
         } else {
-            Err(talk)
+            Err(stderr)
         }
     })
     .await;
@@ -42,7 +42,7 @@ async fn a_deletion_in_progress_is_waited_for_and_not_asked_for_again() {
 
         let run = errand.ended().await.expect_status(0);
         let deleted = format!("Result: deleted service instance {guid}");
-        assert!(run.texts().contains(&deleted.as_str()), "{}", run.talk);
+        assert!(run.texts().contains(&deleted.as_str()), "{}", run.stderr);
         assert_eq!(deletion_requests(&stage, &guid).await, 0, "{era:?}");
         stage.expect_nothing_left().await;
     }
@@ -87,7 +87,7 @@ async fn a_deletion_of_somebody_else_that_fails_is_followed_by_one_of_our_own() 
         let run = errand.ended().await.expect_status(0);
 
         let told = format!("service instance {guid}: Delete operation failed.");
-        assert!(run.talk.contains(&told), "{}", run.talk);
+        assert!(run.stderr.contains(&told), "{}", run.stderr);
         assert_eq!(deletion_requests(&stage, &guid).await, 1, "{era:?}");
         stage.expect_nothing_left().await;
     }
@@ -109,7 +109,7 @@ async fn an_update_in_progress_is_waited_for() {
         stage.foundation.control().clear_task_faults().await;
 
         let run = errand.ended().await.expect_status(0);
-        assert_eq!(run.talk.matches(&waits).count(), 1, "{}", run.talk);
+        assert_eq!(run.stderr.matches(&waits).count(), 1, "{}", run.stderr);
         stage.expect_nothing_left().await;
     }
 }
@@ -130,7 +130,7 @@ async fn an_update_that_does_not_end_fails_the_instance_as_an_unexpected_operati
             "Result: failed to delete service instance {guid}. Error: gave up after 1 s: Unexpected operation type: 'update', \
              which had not ended."
         );
-        assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
         assert_eq!(deletion_requests(&stage, &guid).await, 0, "{era:?}");
     }
 }

@@ -114,7 +114,7 @@ async fn what_the_broker_said_of_a_failure_is_told_with_the_instance() {
             cause.contains("Instance deletion failed"),
             "{era:?}: {cause}"
         );
-        assert!(run.talk.contains(cause), "{}", run.talk);
+        assert!(run.stderr.contains(cause), "{}", run.stderr);
     }
 }
 
@@ -155,7 +155,7 @@ async fn what_the_platform_does_not_know_any_more_is_deleted_and_what_it_lists_a
         let run = stage.delete_all(&[]).await.expect_status(1);
 
         let deleted = format!("Result: deleted service instance {guid}");
-        assert!(run.texts().contains(&deleted.as_str()), "{}", run.talk);
+        assert!(run.texts().contains(&deleted.as_str()), "{}", run.stderr);
         let offering = run.last_text().to_owned();
         assert!(
             offering.starts_with("expected 0 instances for service offering with unique ID: ")
@@ -177,7 +177,7 @@ async fn a_404_that_is_not_the_platforms_own_is_no_deletion() {
         let run = stage.delete_all(&[]).await.expect_status(1);
 
         let failed = format!("Result: failed to delete service instance {guid}. Error: ");
-        assert!(run.talk.contains(&failed), "{era:?}: {}", run.talk);
+        assert!(run.stderr.contains(&failed), "{era:?}: {}", run.stderr);
     }
 }
 
@@ -199,7 +199,11 @@ async fn nobody_is_polled_who_does_not_let_us_look_or_answers_nonsense() {
             let run = stage.delete_all(&[]).await.expect_status(1);
 
             let failed = format!("Result: failed to delete service instance {guid}. Error: ");
-            assert!(run.talk.contains(&failed), "{era:?} {status}: {}", run.talk);
+            assert!(
+                run.stderr.contains(&failed),
+                "{era:?} {status}: {}",
+                run.stderr
+            );
             assert_eq!(
                 deletion_requests(&stage, &guid).await,
                 1,
@@ -256,7 +260,7 @@ async fn an_instance_that_cannot_be_looked_at_is_deleted_all_the_same() {
         let told = format!(
             "could not retrieve information about service instance {guid}, will try to delete"
         );
-        assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
         stage.expect_nothing_left().await;
     }
 }
@@ -285,10 +289,10 @@ async fn server_errors_and_broken_connections_are_no_answer_about_a_deletion() {
         }
 
         let errand = stage.errand(super::DELETE_ALL, &[]).start();
-        odb_stories::eventually("it tries again", crate::PATIENCE, async || {
-            let talk = errand.talk();
-            let tries = talk.matches("trying again").count();
-            if tries > 0 { Ok(()) } else { Err(talk) }
+        odb_stories::eventually("it tries again", crate::TIMEOUT, async || {
+            let stderr = errand.stderr();
+            let tries = stderr.matches("trying again").count();
+            if tries > 0 { Ok(()) } else { Err(stderr) }
         })
         .await;
         stage.foundation.control().clear_task_faults().await;
@@ -317,12 +321,12 @@ async fn a_lost_answer_to_the_request_is_no_reason_for_a_second_one() {
         let told = format!(
             "service instance {guid} is being deleted, will skip sending the delete request"
         );
-        odb_stories::eventually("it finds out", crate::PATIENCE, async || {
-            let talk = errand.talk();
-            if talk.contains(&told) {
+        odb_stories::eventually("it finds out", crate::TIMEOUT, async || {
+            let stderr = errand.stderr();
+            if stderr.contains(&told) {
                 Ok(())
             } else {
-                Err(talk)
+                Err(stderr)
             }
         })
         .await;
@@ -353,7 +357,7 @@ async fn a_deletion_that_turns_into_something_else_has_failed() {
     let told = format!(
         "Result: failed to delete service instance {guid}. Unexpected operation type: 'update'."
     );
-    assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+    assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
 }
 
 #[tokio::test]
@@ -371,7 +375,7 @@ async fn the_time_for_one_instance_is_limited() {
         let told = format!(
             "Result: failed to delete service instance {guid}. Error: gave up after 1 s: its deletion had not ended."
         );
-        assert!(run.texts().contains(&told.as_str()), "{}", run.talk);
+        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
     }
 }
 

@@ -4,7 +4,7 @@ use odb_stories::eventually;
 use serde_json::json;
 
 use super::{ERAS, PURGE, Stage, fails, holds, others::says, refusal};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn access_is_closed_before_the_first_deletion_and_the_broker_goes_last() {
@@ -93,7 +93,7 @@ async fn organizations_lose_their_access_before_the_first_deletion() {
 
         let run = errand.ended().await.expect_status(0);
         let told = "plan `small` is taken away from the organizations: ";
-        assert!(run.talk.contains(told), "{}", run.talk);
+        assert!(run.stderr.contains(told), "{}", run.stderr);
         assert_eq!(brokers(&stage).await, 0);
     }
 }
@@ -192,7 +192,7 @@ async fn nothing_is_done_to_what_another_broker_offers() {
             let before = stage.changes().await;
             let errand = stage.errand(PURGE, &["--broker-name", name, "--output", "json"]);
             let run = errand.run().await.expect_status(1);
-            assert!(run.last_text().contains(why), "{}", run.talk);
+            assert!(run.last_text().contains(why), "{}", run.stderr);
             assert_eq!(run.json()["status"], "failed");
             assert_eq!(stage.changes().await, before, "{era:?}");
         }
@@ -211,7 +211,7 @@ async fn where_there_is_no_instance_the_broker_goes() {
         assert!(
             run.texts().contains(&"No service instances found."),
             "{}",
-            run.talk
+            run.stderr
         );
         assert_eq!(brokers(&stage).await, 0);
         // Once more, for whoever did not see the end.
@@ -221,7 +221,7 @@ async fn where_there_is_no_instance_the_broker_goes() {
 
 /// How many brokers there are.
 async fn brokers(stage: &Stage) -> u64 {
-    let found = eventually("brokers are told", PATIENCE, async || {
+    let found = eventually("brokers are told", TIMEOUT, async || {
         let found = stage.get("/v3/service_brokers").await;
         found["pagination"]["total_results"]
             .as_u64()

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{binding, send, small, text, waiting};
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 /// 18: each of these ended in a panic.
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn every_line_of_a_request_has_the_platforms_ids_and_the_one_that_users_qu
     answer.expect_status(202);
 
     let is_answered = "request answered";
-    let lines = eventually("the request is logged", PATIENCE, async || {
+    let lines = eventually("the request is logged", TIMEOUT, async || {
         let lines = broker.log_of_request(&answer.request_id());
         let whole = lines.iter().any(|line| line.mentions(is_answered));
         whole.then_some(lines).ok_or_else(String::new)

@@ -4,7 +4,7 @@ use odb_stories::{Foundation, InstancesApi, eventually};
 use serde_json::{Value, json};
 
 use super::{doctor, doctor_in, everything, examined};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Who is looked at, and by what, where everything is switched on.
 const LOOKED_AT: &[(&str, &str)] = &[
@@ -302,7 +302,7 @@ async fn who_interrupts_the_doctor_is_obeyed_at_once() {
         .to_string();
     let arguments = ["doctor", "--config", &file, "--timeout", "60"];
     let mut process = foundation.broker_process_in(&arguments, &[("NO_PROXY", "*")]);
-    eventually("the Director is asked", PATIENCE, async || {
+    eventually("the Director is asked", TIMEOUT, async || {
         let fault = control.fault(held.id).await;
         let waits = fault.holds > 0;
         waits.then_some(()).ok_or_else(|| "nobody waits".to_owned())
@@ -311,7 +311,7 @@ async fn who_interrupts_the_doctor_is_obeyed_at_once() {
 
     process.interrupt();
 
-    assert_eq!(process.exit(PATIENCE).await.code(), Some(130));
+    assert_eq!(process.exit(TIMEOUT).await.code(), Some(130));
     assert_eq!(process.output(), "");
 }
 
@@ -329,7 +329,7 @@ async fn a_file_that_is_not_there_is_a_fault_and_a_strange_command_line_another_
         (&["doctor", "--config", "broker.yml", "--format", "xml"], 2),
     ] {
         let mut process = foundation.broker_process(arguments);
-        let ended = process.exit(PATIENCE).await;
+        let ended = process.exit(TIMEOUT).await;
         assert_eq!(ended.code(), Some(status), "{arguments:?}");
         if status == 1 {
             assert!(

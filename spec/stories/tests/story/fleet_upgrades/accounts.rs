@@ -4,7 +4,7 @@ use odb_stories::eventually;
 use serde_json::json;
 
 use super::{BOTH, Fleet, RECREATE, UPGRADE, foundations, own_texts, summary};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn orphans_and_deleted_instances_do_not_fail_a_run() {
@@ -69,7 +69,7 @@ async fn instances_that_are_deleted_with_their_deployments_are_counted_as_delete
             let look_up = control.set_fault(&look_up).await;
             let file = fleet.file().with("/max_in_flight", json!(1));
             let running = fleet.errand(errand, &file).start();
-            eventually("the first instance is looked up", PATIENCE, async || {
+            eventually("the first instance is looked up", TIMEOUT, async || {
                 let state = control.fault(look_up.id).await;
                 (state.holds > 0).then_some(()).ok_or(format!("{state:?}"))
             })
@@ -172,7 +172,7 @@ async fn several_failures_are_counted_and_told_one_by_one() {
     fleet.fail(0).await;
     fleet.fail(2).await;
     let run = fleet.run(UPGRADE, &fleet.file()).await.expect_status(1);
-    let end: Vec<&str> = run.talk.lines().rev().take(4).collect();
+    let end: Vec<&str> = run.stderr.lines().rev().take(4).collect();
     assert!(end[3].ends_with(" 2 errors occurred:"), "{end:?}");
     for place in [0, 2] {
         let line = format!("  * [{}] Operation failed: ", fleet.instances[place]);
@@ -242,7 +242,7 @@ async fn nothing_further_is_begun_after_a_failing_canary() {
         for place in [1, 2] {
             assert_eq!(fleet.deployments_of(place).await, 0);
         }
-        assert!(!run.talk.contains("FINISHED CANARIES"));
+        assert!(!run.stderr.contains("FINISHED CANARIES"));
         assert!(
             summary(&run).ends_with("Number of service instances that were not started: 2"),
             "{}",

@@ -105,7 +105,11 @@ async fn never_are_more_in_flight_than_the_file_allows() {
         let accepted = format!("[{}] Waiting for operation", fleet.instances[place]);
         fleet.said(&errand, &accepted).await;
     }
-    assert!(!errand.talk().contains(&format!("[{}]", fleet.instances[2])));
+    assert!(
+        !errand
+            .stderr()
+            .contains(&format!("[{}]", fleet.instances[2]))
+    );
     fleet.foundation.control().clear_task_faults().await;
     let run = errand.ended().await.expect_status(0);
     assert!(
@@ -165,7 +169,7 @@ async fn canaries_are_chosen_by_organization_and_space() {
         )),
         "{run:?}"
     );
-    assert!(!run.talk.contains("FINISHED PROCESSING"));
+    assert!(!run.stderr.contains("FINISHED PROCESSING"));
     assert_eq!(fleet.deployments_of(0).await, 1);
 
     let unknown = json!({ "cf_org": org });

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{BOTH, RECREATE, UPGRADE, own_texts, summary};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// The longest request that is read.
 const REQUEST_LIMIT: usize = 16 * 1024;
@@ -266,7 +266,7 @@ async fn an_instance_that_is_gone_from_the_list_is_not_triggered() {
     let broker = GoBroker::with(&["i1", "i2"]).await;
     broker.polled("i1", 200, r#"{"state":"in progress"}"#);
     let errand = broker.errand(&foundation, UPGRADE).start();
-    eventually("the first instance is worked on", PATIENCE, async || {
+    eventually("the first instance is worked on", TIMEOUT, async || {
         let requests = broker.requests();
         let is_polled = requests.iter().any(|line| line.contains("last_operation"));
         is_polled.then_some(()).ok_or(format!("{requests:?}"))

@@ -15,7 +15,7 @@ async fn a_run_over_some_instances_neither_ends_nor_replaces_the_one_over_all() 
     let some = ["--instance", &fleet.instances[2]];
     let part = fleet.errand(UPGRADE, &file).with(&some).run().await;
     let part = part.expect_status(0);
-    assert!(part.talk.contains("over a part of the fleet"), "{part:?}");
+    assert!(part.stderr.contains("over a part of the fleet"), "{part:?}");
     assert_eq!(fleet.deployments_of(2).await, 2);
 
     let some = [
@@ -26,14 +26,14 @@ async fn a_run_over_some_instances_neither_ends_nor_replaces_the_one_over_all() 
     ];
     let part = fleet.errand(UPGRADE, &file).with(&some).run().await;
     let part = part.expect_status(0);
-    assert!(part.talk.contains("Continuing the run"), "{part:?}");
-    assert!(part.talk.contains("does not end with it"), "{part:?}");
+    assert!(part.stderr.contains("Continuing the run"), "{part:?}");
+    assert!(part.stderr.contains("does not end with it"), "{part:?}");
     assert_eq!(fleet.deployments_of(0).await, 2);
 
     let flags = ["--continue"];
     let whole = fleet.errand(UPGRADE, &file).with(&flags).run().await;
     let whole = whole.expect_status(0);
-    assert!(whole.talk.contains("Continuing the run"), "{whole:?}");
+    assert!(whole.stderr.contains("Continuing the run"), "{whole:?}");
     assert!(
         summary(&whole).ends_with("already processed in this run: 3"),
         "{whole:?}"
@@ -64,7 +64,7 @@ async fn a_run_for_another_offer_than_today_s_is_not_continued() {
             .expect_status(0);
 
         assert!(
-            run.talk.contains("something else is offered today"),
+            run.stderr.contains("something else is offered today"),
             "{run:?}"
         );
         for place in 0..2 {

@@ -30,7 +30,7 @@ use odb_stories::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const UPGRADE: &str = "upgrade-all-service-instances";
 const RECREATE: &str = "recreate-all-service-instances";
@@ -174,12 +174,12 @@ impl Fleet {
 
     /// Waits until an errand has said this.
     async fn said(&self, errand: &RunningErrand, text: &str) {
-        eventually("the errand says it", PATIENCE, async || {
-            let talk = errand.talk();
-            if talk.contains(text) {
+        eventually("the errand says it", TIMEOUT, async || {
+            let stderr = errand.stderr();
+            if stderr.contains(text) {
                 Ok(())
             } else {
-                Err(talk)
+                Err(stderr)
             }
         })
         .await;

@@ -114,7 +114,7 @@ async fn an_instance_that_is_busy_on_the_platform_is_tried_again() {
         fleet.said(&errand, "Result: operation in progress").await;
         fleet.foundation.control().clear_task_faults().await;
         let run = errand.ended().await.expect_status(0);
-        assert!(run.talk.contains("Attempt 2/30"), "{run:?}");
+        assert!(run.stderr.contains("Attempt 2/30"), "{run:?}");
     }
 }
 
@@ -170,7 +170,7 @@ async fn an_upgrade_whose_answer_is_lost_is_deployed_once() {
         let fleet = behind(setup, 1).await;
         lose_the_answer(&fleet).await;
         let run = fleet.run(UPGRADE, &file(&fleet)).await.expect_status(0);
-        assert!(run.talk.contains("asking again in"), "{run:?}");
+        assert!(run.stderr.contains("asking again in"), "{run:?}");
         assert_eq!(fleet.deployments_of(0).await, 1, "{run:?}");
         assert!(version_of(&fleet, 0).await.starts_with("2.0.0"));
     }
@@ -183,7 +183,7 @@ async fn an_upgrade_whose_answer_is_lost_and_that_fails_is_not_asked_for_again()
         fleet.fail(0).await;
         lose_the_answer(&fleet).await;
         let run = fleet.run(UPGRADE, &file(&fleet)).await.expect_status(1);
-        assert!(run.talk.contains("asking again in"), "{run:?}");
+        assert!(run.stderr.contains("asking again in"), "{run:?}");
         assert_eq!(fleet.deployments_of(0).await, 1, "{run:?}");
     }
 }

@@ -90,9 +90,9 @@ async fn without_a_list_nothing_is_touched() {
             "the broker could not be asked for the version of its BOSH director: HTTP response status: 401"
         };
         assert!(run.last_text().starts_with(wanted), "{run:?}");
-        assert!(!run.talk.contains("FINISHED PROCESSING"));
+        assert!(!run.stderr.contains("FINISHED PROCESSING"));
         assert!(
-            !run.talk.contains("not-the-password"),
+            !run.stderr.contains("not-the-password"),
             "no password is told: {run:?}"
         );
     }

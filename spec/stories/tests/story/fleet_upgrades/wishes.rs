@@ -33,7 +33,7 @@ async fn a_run_that_was_killed_is_continued_and_no_instance_is_deployed_twice() 
             .expect_status(0);
 
         assert!(
-            run.talk.contains("Continuing the run that began at"),
+            run.stderr.contains("Continuing the run that began at"),
             "{run:?}"
         );
         for place in 0..4 {
@@ -58,7 +58,7 @@ async fn a_run_that_was_killed_is_continued_and_no_instance_is_deployed_twice() 
             .await;
         let again = again.expect_status(0);
         assert!(
-            again.talk.contains("There is no run to continue"),
+            again.stderr.contains("There is no run to continue"),
             "{again:?}"
         );
         assert!(summary(&again).contains("successful operations: 4;"));
@@ -75,7 +75,10 @@ async fn where_there_has_never_been_a_run_one_that_is_to_be_continued_begins() {
             .run()
             .await
             .expect_status(0);
-        assert!(run.talk.contains("There is no run to continue"), "{run:?}");
+        assert!(
+            run.stderr.contains("There is no run to continue"),
+            "{run:?}"
+        );
         assert!(
             summary(&run).contains("successful operations: 1;"),
             "{run:?}"
@@ -177,7 +180,7 @@ async fn no_further_instance_is_begun_when_the_budget_for_failures_is_used_up() 
         .await
         .expect_status(1);
     assert!(
-        run.talk.contains("2 service instances have failed and 1 may: no further one was begun, 2 were not started"),
+        run.stderr.contains("2 service instances have failed and 1 may: no further one was begun, 2 were not started"),
         "{run:?}"
     );
     let outcomes: Vec<_> = rows(&run)
@@ -341,7 +344,10 @@ async fn a_dry_run_tells_what_would_change_and_changes_nothing() {
         .run()
         .await;
     let recreation = recreation.expect_status(0);
-    assert!(recreation.talk.contains("3 would change"), "{recreation:?}");
+    assert!(
+        recreation.stderr.contains("3 would change"),
+        "{recreation:?}"
+    );
     assert_eq!(fleet.deployments_of(0).await, 0);
 }
 

@@ -3,7 +3,7 @@
 use odb_stories::{Broker, Errand, ErrandConfiguration, Foundation, eventually};
 use serde_json::json;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn while_a_broker_is_deployed_operations_go_on_and_orders_are_refused_without_a_trace() {
@@ -25,7 +25,7 @@ async fn while_a_broker_is_deployed_operations_go_on_and_orders_are_refused_with
         .await
         .failed();
     control.clear_task_faults().await;
-    eventually("the deployment goes on", PATIENCE, async || {
+    eventually("the deployment goes on", TIMEOUT, async || {
         let tasks = director.tasks().await;
         let is_done = tasks.iter().any(|task| task["state"] == "done");
         is_done.then_some(()).ok_or_else(|| format!("{tasks:?}"))
@@ -33,7 +33,7 @@ async fn while_a_broker_is_deployed_operations_go_on_and_orders_are_refused_with
     .await;
     broker.start_again().await;
 
-    eventually("the early order is complete", PATIENCE, async || {
+    eventually("the early order is complete", TIMEOUT, async || {
         let told = cf.run(&["service", "early"]).await.succeeded();
         told.contains("succeeded").then_some(()).ok_or(told)
     })

@@ -3,7 +3,7 @@
 use odb_stories::{Errand, ErrandConfiguration, Foundation, eventually};
 use serde_json::json;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn while_the_brokers_password_is_exchanged_orders_in_progress_go_on_and_new_ones_are_refused()
@@ -27,7 +27,7 @@ async fn while_the_brokers_password_is_exchanged_orders_in_progress_go_on_and_ne
         .with_password("another one")
         .start()
         .await;
-    eventually("the platform is refused", PATIENCE, async || {
+    eventually("the platform is refused", TIMEOUT, async || {
         let refused = broker.log().iter().any(|line| {
             let line = line.text();
             line.contains("/last_operation") && line.contains("\"http.status\":401")
@@ -47,7 +47,7 @@ async fn while_the_brokers_password_is_exchanged_orders_in_progress_go_on_and_ne
         .expect_success();
     control.clear_task_faults().await;
 
-    eventually("the early order is complete", PATIENCE, async || {
+    eventually("the early order is complete", TIMEOUT, async || {
         let told = cf.run(&["service", "early"]).await.succeeded();
         told.contains("succeeded").then_some(()).ok_or(told)
     })

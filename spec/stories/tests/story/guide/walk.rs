@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use odb_stories::{Broker, Cf, ErrandConfiguration, Fence, Foundation, Reader, eventually, fences};
 
 use super::project_file;
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// What Bash reads before each block: the sandbox has a command line of its own.
 const PRELUDE: &str = "cf() { odb-sandbox cf \"$@\"; }\n";
@@ -120,7 +120,7 @@ impl Operator {
 
 /// The id of the request that has ordered an instance, as its user would be given it.
 async fn request_of(broker: &Broker, instance: &str) -> String {
-    eventually("the order stands in the log", PATIENCE, async || {
+    eventually("the order stands in the log", TIMEOUT, async || {
         let lines = broker.log();
         let order = lines.iter().find(|line| {
             line.field("target") == Some("audit")

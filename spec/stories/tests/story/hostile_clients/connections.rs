@@ -5,7 +5,7 @@ use reqwest::Method;
 use tokio::task::JoinSet;
 
 use super::{Watched, head};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const STRANGER: &[u8] = b"GET /v2/catalog HTTP/1.1\r\nhost: b\r\n\r\n";
 
@@ -98,7 +98,7 @@ async fn one_client_cannot_take_all_connections() {
 
     // Whoever goes makes room.
     greedy.clear();
-    eventually("there is room again", PATIENCE, async || {
+    eventually("there is room again", TIMEOUT, async || {
         let client = broker.raw_client_at("127.0.0.77").await;
         client.map(drop).ok_or_else(String::new)
     })
@@ -236,7 +236,7 @@ async fn strangers_beyond_a_rate_leave_one_line_in_the_log_and_no_other() {
 /// So many have been refused, whether or not they have their answers.
 async fn expect_failed_authentications(broker: &Broker, wanted: usize) {
     let counted = format!("odb_http_failed_authentications_total {wanted}");
-    eventually("all are refused", PATIENCE, async || {
+    eventually("all are refused", TIMEOUT, async || {
         let text = broker.metrics().await.text;
         text.lines()
             .any(|line| line == counted)

@@ -16,7 +16,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const PLACEHOLDER: &str = "https://placeholder.example.com";
 
@@ -117,7 +117,7 @@ async fn deployed_secret(foundation: &Foundation, instance: &str) -> String {
 }
 
 async fn expect_no_client(clients: &UaaClients, instance: &str) {
-    eventually("the client is gone", PATIENCE, async || {
+    eventually("the client is gone", TIMEOUT, async || {
         match clients.find(instance).await {
             None => Ok(()),
             Some(client) => Err(client.to_string()),
@@ -175,7 +175,7 @@ async fn kill_when_the_client_is_made(
         .platform()
         .provision_request(instance, &Order::small());
     let request = tokio::spawn(request.send());
-    eventually("the client is made", PATIENCE, async || {
+    eventually("the client is made", TIMEOUT, async || {
         let set = control.fault(hold).await;
         if set.holds > 0 {
             Ok(())

@@ -8,7 +8,7 @@ use super::{
     expect_no_client, fail_task, kill_when_the_client_is_made, lose_deployments,
     refuse_deployments, renamed, set_fault, told_secret, update_to_the_end, without_time,
 };
-use crate::{PATIENCE, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
 async fn a_client_that_cannot_be_deleted_yet_is_not_forgotten() {
@@ -27,7 +27,7 @@ async fn a_client_that_cannot_be_deleted_yet_is_not_forgotten() {
     let down = control.set_fault(&down).await.id;
 
     let token = platform.deprovision(&instance).await.accepted();
-    eventually("the deletion comes to the client", PATIENCE, async || {
+    eventually("the deletion comes to the client", TIMEOUT, async || {
         let set = control.fault(down).await;
         if set.has_struck() {
             Ok(())
@@ -335,7 +335,7 @@ async fn a_client_that_may_still_arrive_is_looked_for_although_the_next_attempt_
 
     answer.expect_status(500);
     let path = format!("/oauth/clients/{instance}");
-    eventually("the client is looked for", PATIENCE, async || {
+    eventually("the client is looked for", TIMEOUT, async || {
         let calls = control.broker_calls(0).await;
         let looks = calls
             .iter()

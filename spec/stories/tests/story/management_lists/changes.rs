@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{asked, both, expect_status_alone, latest_call, registered};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// More than two pages of today's Cloud Controller, and so of yesterday's.
 const FLEET: usize = 1100;
@@ -48,7 +48,7 @@ async fn a_list_that_shrinks_while_it_is_read_is_told_whole() {
         });
         let fault = control.set_fault(&hold).await;
         let listing = tokio::spawn(async move { platform.listed_instances("").await });
-        eventually("the second page is asked for", PATIENCE, async || {
+        eventually("the second page is asked for", TIMEOUT, async || {
             let state = control.fault(fault.id).await;
             (state.holds > 0).then_some(()).ok_or(format!("{state:?}"))
         })

@@ -12,7 +12,7 @@ use super::{
     table::Row,
     target::{Part, Target},
 };
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// What happens to a call.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl Fault {
             Self::DroppedAfter => json!({ "kind": "drop", "moment": "after" }),
             Self::Truncated => json!({ "kind": "truncate", "bytes": 10 }),
             Self::OtherContentType => json!({ "kind": "content-type", "value": "text/html" }),
-            // Whoever waits with a user's request runs out of time; a driver has more patience than the test.
+            // The request of a user times out; a reconciler waits longer than the test.
             Self::Trickling => {
                 let rate = if part == Part::Request { 20 } else { 200 };
                 json!({ "kind": "slow", "bytes_per_second": rate })
@@ -124,7 +124,7 @@ impl CallFault {
 
         let verdict = operation.verdict(&answer);
         if let (Part::Driver, Verdict::Accepted(token)) = (target.part, &verdict) {
-            eventually("the driver makes the call", PATIENCE, async || {
+            eventually("the driver makes the call", TIMEOUT, async || {
                 let has_struck = stage.control.fault(fault).await.has_struck();
                 let poll = platform.last_operation(&subject.instance, token).await;
                 let goes_on = poll.status == 200 && poll.json()["state"] == "in progress";

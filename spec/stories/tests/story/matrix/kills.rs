@@ -14,7 +14,7 @@ use super::{
     table::Row,
     target::{Part, Target},
 };
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// How many cases a usual run takes.
 const USUAL: usize = 16;
@@ -143,7 +143,7 @@ impl Case {
         }
         let request = self.operation.request(stage.broker.platform(), subject);
         let request = tokio::task::spawn_local(request.send());
-        let was_made = eventually("the call is made", PATIENCE, async || {
+        let was_made = eventually("the call is made", TIMEOUT, async || {
             let set = stage.control.fault(hold).await;
             if set.holds > 0 {
                 return Ok(true);
@@ -173,7 +173,7 @@ impl Case {
             return promises::expect_nothing_left(stage, instance).await;
         }
         let director = &stage.director;
-        eventually("the marker has an outcome", PATIENCE, async || {
+        eventually("the marker has an outcome", TIMEOUT, async || {
             let marker = director.marker(instance).await;
             match &marker {
                 Some(marker) if marker["outcome"]["state"] == "succeeded" => Ok(()),

@@ -8,7 +8,7 @@ use super::{
     operation::{Operation, Subject, Verdict},
     stage::Stage,
 };
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Gives everything back that an operation was about, as a platform does that insists; be it that there is no binding.
 pub(super) async fn give_back(stage: &Stage, operation: Operation, subject: &Subject) {
@@ -18,7 +18,7 @@ pub(super) async fn give_back(stage: &Stage, operation: Operation, subject: &Sub
         assert!([200, 410].contains(&unbound.status), "{unbound:?}");
     }
     let instance = &subject.instance;
-    eventually("the instance is deleted", PATIENCE, async || {
+    eventually("the instance is deleted", TIMEOUT, async || {
         let answer = platform.deprovision(instance).await;
         match Operation::Deprovision.verdict(&answer) {
             Verdict::Accepted(token) => {
@@ -39,7 +39,7 @@ pub(super) async fn give_back(stage: &Stage, operation: Operation, subject: &Sub
 /// Asks again until there is no more trouble. Gives how the operation has ended.
 pub(super) async fn repeat(stage: &Stage, operation: Operation, subject: &Subject) -> String {
     let platform = stage.broker.platform();
-    eventually("the repeat is answered well", PATIENCE, async || {
+    eventually("the repeat is answered well", TIMEOUT, async || {
         let answer = platform.send(operation.request(platform, subject)).await;
         match operation.verdict(&answer) {
             Verdict::Accepted(token) => {
@@ -98,7 +98,7 @@ pub(super) async fn expect_once(stage: &Stage, operation: Operation, subject: &S
 /// No deployment, config, marker, credential or UAA client of a deleted instance is there any more.
 pub(super) async fn expect_nothing_left(stage: &Stage, instance: &str) {
     let director = &stage.director;
-    eventually("nothing is left", PATIENCE, async || {
+    eventually("nothing is left", TIMEOUT, async || {
         let mut left = director.deployments().await;
         left.extend(director.configs().await.iter().map(ToString::to_string));
         left.extend(stage.clients.ids().await);

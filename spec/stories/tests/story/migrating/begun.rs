@@ -8,7 +8,7 @@ use super::{
     go_broker::{Errands, GoBroker, Reading, deployment},
     hold, is_held,
 };
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const KINDS: [&str; 6] = [
     "create",
@@ -140,7 +140,7 @@ impl Begun {
     }
 
     pub(super) async fn reads(&self, go: &GoBroker, is_so: impl Fn(&Reading) -> bool) {
-        eventually(&self.told(), PATIENCE, async || {
+        eventually(&self.told(), TIMEOUT, async || {
             let reading = go.reads(&self.instance, &self.token).await;
             if is_so(&reading) {
                 Ok(())

@@ -12,7 +12,7 @@ use super::{
     go_broker::{GoBroker, Reading, deployment},
     history_of, hold, is_held, next_task,
 };
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const KINDS: [&str; 6] = [
     "create",
@@ -221,7 +221,7 @@ async fn a_go_broker_carries_on_what_this_one_has_begun_and_nothing_is_done_twic
         let history = history_of(&foundation, instance).await;
         assert_eq!(history, operation.history(), "{}", operation.told());
     }
-    eventually("deleted instances are forgotten", PATIENCE, async || {
+    eventually("deleted instances are forgotten", TIMEOUT, async || {
         let configs = foundation.director().configs().await;
         let deleted = operations.iter().filter(|one| one.kind.ends_with("delete"));
         let left: Vec<&String> = deleted
@@ -293,7 +293,7 @@ async fn a_go_broker_miscounts_where_a_step_was_begun_twice_and_this_one_does_no
     broker.kill();
     foundation.control().clear_task_faults().await;
 
-    let read = eventually("the errand has ended", PATIENCE, async || {
+    let read = eventually("the errand has ended", TIMEOUT, async || {
         match go.reads(&instance, &deletion).await {
             Reading::InProgress => Err("in progress".to_owned()),
             ended => Ok(ended),

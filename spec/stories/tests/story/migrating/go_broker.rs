@@ -6,7 +6,7 @@ use odb_stories::{CredHub, Director, Foundation, eventually, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// The lifecycle errands of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -182,12 +182,11 @@ impl GoBroker {
 
     /// Polls until the operation has ended.
     pub(super) async fn ends(&self, instance: &str, token: &str) -> Reading {
-        eventually("the Go broker sees the end", PATIENCE, async || match self
-            .polls(instance, token)
-            .await
-        {
-            Reading::InProgress => Err("in progress".to_owned()),
-            ended => Ok(ended),
+        eventually("the Go broker sees the end", TIMEOUT, async || {
+            match self.polls(instance, token).await {
+                Reading::InProgress => Err("in progress".to_owned()),
+                ended => Ok(ended),
+            }
         })
         .await
     }

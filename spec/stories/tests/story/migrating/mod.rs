@@ -20,7 +20,7 @@ mod whole_life;
 use odb_stories::{Foundation, eventually};
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 use go_broker::deployment;
 
 /// The offering of `manifests/sandbox/redis-broker.yml`.
@@ -64,7 +64,7 @@ async fn next_task(foundation: &Foundation, instance: &str, effect: Value) -> u6
 
 /// Waits until a fault holds a task up.
 async fn is_held(foundation: &Foundation, fault: u64) {
-    eventually("a task is held up", PATIENCE, async || {
+    eventually("a task is held up", TIMEOUT, async || {
         let faults = foundation.control().task_faults().await;
         let holds = faults
             .iter()

@@ -6,7 +6,7 @@ use odb_stories::{
 use serde_json::{Value, json};
 
 use super::{ask, deployment, fail, hold, is_at_work, made_without_a_marker, orphans};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 const NAME: &str = "orphan-deployments";
 
@@ -84,7 +84,7 @@ async fn each_one_is_explained_to_people_in_a_table_and_to_programs_in_json() {
     let told = told.expect_status(10);
     assert_eq!(told.json().as_array().map(Vec::len), Some(2));
     let row = |instance: &str| {
-        let mut lines = told.talk.lines();
+        let mut lines = told.stderr.lines();
         lines
             .find(|line| line.starts_with(&deployment(instance)))
             .unwrap_or_else(|| panic!("{told:?}"))
@@ -149,7 +149,7 @@ async fn orphans_are_deleted_only_when_their_number_is_given() {
 
     let said = ["--delete", "--include-unmarked", "--confirm", "1"];
     let refused = run(&foundation, &broker, &said).await.expect_status(1);
-    assert!(refused.talk.contains("--plan"), "{refused:?}");
+    assert!(refused.stderr.contains("--plan"), "{refused:?}");
     let said = [&said[..], &["--plan", "small"]].concat();
     expect_success(&run(&foundation, &broker, &said).await);
     assert_eq!(director.deployments().await, Vec::<String>::new());
@@ -230,10 +230,10 @@ async fn an_errand_that_was_killed_is_run_again_and_waits_for_the_deletion_that_
     killed.kill();
     let again = errand().with(&said).start();
     let name = deployment(&instances[0]);
-    eventually("it has found the deletion", PATIENCE, async || {
-        let talk = again.talk();
-        let is_so = talk.contains(&format!("{name}: is being deleted already"));
-        is_so.then_some(()).ok_or(talk)
+    eventually("it has found the deletion", TIMEOUT, async || {
+        let stderr = again.stderr();
+        let is_so = stderr.contains(&format!("{name}: is being deleted already"));
+        is_so.then_some(()).ok_or(stderr)
     })
     .await;
     foundation.control().clear_task_faults().await;
@@ -264,7 +264,7 @@ async fn an_errand_that_is_told_to_stop_ends_and_says_what_goes_on_without_it() 
     let name = deployment(&instance);
     assert!(
         stopped
-            .talk
+            .stderr
             .contains(&format!("{name}: its deletion may go on"))
     );
     foundation.control().clear_task_faults().await;

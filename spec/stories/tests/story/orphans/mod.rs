@@ -13,7 +13,7 @@ use odb_stories::{Answer, Broker, Ended, Foundation, Order, Platform, eventually
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Orders an instance at the Cloud Controller and gives its id.
 async fn order(foundation: &Foundation, name: &str) -> String {
@@ -101,7 +101,7 @@ async fn set_task_fault(foundation: &Foundation, instance: &str, stage: &str, ef
 /// Waits until the Director is at its latest task, which does this.
 async fn is_at_work(foundation: &Foundation, doing: &str) {
     let director = foundation.director();
-    eventually("the Director is at it", PATIENCE, async || {
+    eventually("the Director is at it", TIMEOUT, async || {
         let tasks = director.tasks().await;
         let latest = tasks.last().ok_or_else(|| "there is no task".to_owned())?;
         let text = latest["description"].as_str().unwrap_or_default();

@@ -149,7 +149,7 @@ async fn a_job_that_fails_is_a_failure() {
 
     let said = run.last_text();
     assert!(said.contains("it is stuck"), "{said}");
-    assert!(!run.talk.contains("FINISHED"), "{}", run.talk);
+    assert!(!run.stderr.contains("FINISHED"), "{}", run.stderr);
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ impl Scene {
 
     async fn succeed(&self, configuration: &ErrandConfiguration) {
         let run = self.register(configuration).await;
-        assert_eq!(run.status, Some(0), "{}", run.talk);
+        assert_eq!(run.status, Some(0), "{}", run.stderr);
     }
 
     async fn deregister(&self, name: &str) -> ErrandRun {
@@ -101,10 +101,10 @@ impl Scene {
     /// No secret of anybody's is in what it said, and nothing is on stdout.
     async fn discreet(&self, run: ErrandRun) -> ErrandRun {
         let secrets = self.foundation.secrets().await;
-        secrets.expect_none_in("the errand's talk", &run.talk);
+        secrets.expect_none_in("the errand's stderr", &run.stderr);
         let secrets = self.broker.secrets();
-        secrets.expect_none_in("the errand's talk", &run.talk);
-        assert_eq!(run.output, "", "{}", run.talk);
+        secrets.expect_none_in("the errand's stderr", &run.stderr);
+        assert_eq!(run.output, "", "{}", run.stderr);
         run
     }
 

@@ -4,7 +4,7 @@ use odb_stories::{Errand, Foundation, eventually};
 use serde_json::json;
 
 use super::{ERAS, Era, Scene, expect_text};
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 #[tokio::test]
 async fn a_broker_that_is_not_up_is_waited_for() {
@@ -93,7 +93,7 @@ async fn a_password_that_the_broker_does_not_take_is_not_given_to_the_platform()
             "{said}"
         );
         assert_eq!(scene.changes(0).await.len(), 0);
-        assert!(!run.talk.contains("not-the-password"), "{}", run.talk);
+        assert!(!run.stderr.contains("not-the-password"), "{}", run.stderr);
     }
 }
 
@@ -213,12 +213,12 @@ async fn a_signal_ends_the_waiting() {
 }
 
 async fn says(running: &odb_stories::RunningErrand, text: &str) {
-    eventually(text, PATIENCE, async || {
-        let talk = running.talk();
-        if talk.contains(text) {
+    eventually(text, TIMEOUT, async || {
+        let stderr = running.stderr();
+        if stderr.contains(text) {
             Ok(())
         } else {
-            Err(talk)
+            Err(stderr)
         }
     })
     .await;

@@ -118,7 +118,7 @@ impl Model {
             }
             body => body?,
         };
-        self.patience(request)?;
+        self.timeout(request)?;
         self.version("P-07", "P-08", &body, &body["plan_id"])?;
         if let Some(known) = self.instances.get(id).filter(|known| !known.is_gone()) {
             return Ok(self.order_again(&known.clone(), &body));
@@ -191,7 +191,7 @@ impl Model {
                 return Err(refusal(400, "which size?"));
             }
         }
-        self.patience(request)?;
+        self.timeout(request)?;
         let known = self
             .instances
             .get(id)
@@ -258,7 +258,7 @@ impl Model {
         let Some(mut instance) = self.instances.get(id).cloned() else {
             return Outgoing::new(self.kept("D-02", 410, 404), json!({}));
         };
-        if let Err(refused) = self.patience(request) {
+        if let Err(refused) = self.timeout(request) {
             return refused;
         }
         if instance.is_gone() {
@@ -519,7 +519,7 @@ impl Model {
     }
 
     fn unbind_late(&mut self, request: &Incoming, id: &str, binding: &str) -> Outgoing {
-        if let Err(refused) = self.patience(request) {
+        if let Err(refused) = self.timeout(request) {
             return refused;
         }
         let token = self.token();
@@ -546,7 +546,7 @@ impl Model {
         format!("operation-{}", self.operations)
     }
 
-    fn patience(&self, request: &Incoming) -> Result<(), Outgoing> {
+    fn timeout(&self, request: &Incoming) -> Result<(), Outgoing> {
         let waits = request
             .query
             .get("accepts_incomplete")

@@ -7,13 +7,13 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{Talk, command_line::Form};
+use crate::{Console, command_line::Form};
 
 /// What an errand is given by its process.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct Dependencies {
     /// What is said to people, on stderr.
-    pub talk: Talk,
+    pub console: Console,
     /// How the program was called.
     pub form: Form,
     /// Cancelled by a signal. An errand that would leave something half-done listens to it and ends in good order.
@@ -25,11 +25,11 @@ pub struct Surroundings {
 #[error("stopped by a signal before it was done")]
 pub struct Stopped;
 
-impl Surroundings {
+impl Dependencies {
     /// Puts them together.
-    pub fn new(talk: Talk, form: Form, stopping: CancellationToken) -> Self {
+    pub fn new(console: Console, form: Form, stopping: CancellationToken) -> Self {
         Self {
-            talk,
+            console,
             form,
             stopping,
         }

@@ -133,7 +133,7 @@ impl Task<'_> {
 
     /// Neither was the errand told to stop, nor is the time over.
     pub(super) fn must_go_on(&self) -> Result<(), Fault> {
-        if self.deleter.surroundings.stopping.is_cancelled() {
+        if self.deleter.dependencies.stopping.is_cancelled() {
             return Err(self.stopped());
         }
         if self.deadline.has_passed() {
@@ -156,7 +156,7 @@ impl Task<'_> {
         &self,
         work: impl Future<Output = T>,
     ) -> Result<T, Fault> {
-        let done = self.deleter.surroundings.unless_stopped(work).await;
+        let done = self.deleter.dependencies.unless_stopped(work).await;
         done.map_err(|_| self.stopped())
     }
 

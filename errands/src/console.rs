@@ -10,14 +10,14 @@ use crate::Screen;
 ///
 /// Nothing secret is handed to it.
 #[derive(Clone, Debug)]
-pub struct Talk {
+pub struct Console {
     program: String,
     subject: Option<&'static str>,
     screen: Screen,
 }
 
-impl Talk {
-    /// The talk of a program.
+impl Console {
+    /// The console of an errand, whose lines begin with the name of the program.
     pub fn new(program: &str, screen: Screen) -> Self {
         Self {
             program: program.to_owned(),
@@ -91,28 +91,28 @@ pub(crate) fn harmless(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn line(talk: &Talk, text: &str) -> String {
-        talk.line("2026-01-02T03:04:05.000678Z".parse().unwrap(), text)
+    fn line(console: &Console, text: &str) -> String {
+        console.line("2026-01-02T03:04:05.000678Z".parse().unwrap(), text)
     }
 
     #[test]
     fn a_line_has_program_time_in_utc_to_the_microsecond_and_text() {
-        let talk = Talk::new("upgrade-all-service-instances", Screen::of_stderr());
+        let console = Console::new("upgrade-all-service-instances", Screen::of_stderr());
         assert_eq!(
-            line(&talk, "GET https://api.example.com/v2/info"),
+            line(&console, "GET https://api.example.com/v2/info"),
             "[upgrade-all-service-instances] 2026/01/02 03:04:05.000678 GET https://api.example.com/v2/info"
         );
         assert_eq!(
-            line(&talk.about("upgrade-all"), "FINISHED CANARIES"),
+            line(&console.about("upgrade-all"), "FINISHED CANARIES"),
             "[upgrade-all-service-instances] 2026/01/02 03:04:05.000678 [upgrade-all] FINISHED CANARIES"
         );
     }
 
     #[test]
     fn what_others_have_said_cannot_look_like_a_line_of_ours() {
-        let talk = Talk::new("odb", Screen::of_stderr());
+        let console = Console::new("odb", Screen::of_stderr());
         assert_eq!(
-            line(&talk, "2 errors:\n\n[odb] 2026/01/02 all is well"),
+            line(&console, "2 errors:\n\n[odb] 2026/01/02 all is well"),
             "[odb] 2026/01/02 03:04:05.000678 2 errors:\n\n  [odb] 2026/01/02 all is well"
         );
     }
