@@ -40,7 +40,7 @@ impl<T> Tunable<T> {
     /// Else what is deployed, in the previous manifest.
     ///
     /// A deployed value of another type is an error only if it counts: a user who sends a new value
-    /// mends it.
+    /// fixes it.
     pub fn then_deployed(
         self,
         previous: Option<&Manifest>,

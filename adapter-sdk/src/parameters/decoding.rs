@@ -10,9 +10,9 @@ use super::faults::{Faults, Subject};
 /// Why a document did not become the author's type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotDecoded {
-    /// Whoever wrote the document is to mend it.
+    /// Whoever wrote the document is to fix it.
     Faults(Faults),
-    /// The author of the type is to mend it.
+    /// The author of the type is to fix it.
     UnusableSchema(UnusableSchema),
 }
 

@@ -23,7 +23,7 @@ impl Plan {
 /// Why the properties of a plan are refused, in words for the operator who wrote them: every fault
 /// that could be found, and never a value.
 ///
-/// With `?` it becomes an [`AdapterError`](crate::AdapterError) for the operator; users cannot mend
+/// With `?` it becomes an [`AdapterError`](crate::AdapterError) for the operator; users cannot fix
 /// a plan and are told nothing of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanPropertiesError(NotDecoded);

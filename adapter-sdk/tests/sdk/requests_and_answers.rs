@@ -194,7 +194,7 @@ fn a_binding_names_the_addresses_that_it_does_not_find() {
 }
 
 #[test]
-fn a_misconfigured_service_is_for_the_operator_to_mend() {
+fn a_misconfigured_service_is_for_the_operator_to_fix() {
     let error = AdapterError::misconfigured("the plan has no instance group `redis`");
     assert_eq!(
         error.user_message(),

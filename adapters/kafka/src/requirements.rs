@@ -9,7 +9,7 @@ use crate::note;
 /// The first version of the service release whose templates know what this adapter writes.
 const MINIMUM_RELEASE: &str = "0.16.0";
 
-/// What operators have to mend.
+/// What operators have to fix.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequirementError {
     #[error("the plan has no instance group `{name}`")]
@@ -57,7 +57,7 @@ pub(crate) fn network(plan: &Plan) -> Result<&str, RequirementError> {
 }
 
 /// Neither Kafka nor ZooKeeper moves away what is on an instance before it goes. The user can choose another plan;
-/// a plan that was made smaller since the instance was deployed is the operator's to mend.
+/// a plan that was made smaller since the instance was deployed is the operator's to fix.
 fn keeps_size(call: &GenerateManifest, previous: Option<&Manifest>) -> Result<(), AdapterError> {
     for group in [KAFKA, ZOOKEEPER] {
         let Some(planned) = call.plan.instance_group(group) else {

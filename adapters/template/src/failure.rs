@@ -3,7 +3,7 @@ use odb_adapter_sdk::AdapterError;
 use crate::folder::Folder;
 use crate::template::{RenderError, Stop};
 
-/// What is wrong with plan, releases or stemcells: nothing that the platform user can mend, but the
+/// What is wrong with plan, releases or stemcells: nothing that the platform user can fix, but the
 /// folder may have a sentence for that user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

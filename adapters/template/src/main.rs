@@ -35,15 +35,15 @@ use std::process::ExitCode;
 use odb_adapter_sdk::runner::run_with_arguments;
 
 use crate::adapter::TemplateAdapter;
-use crate::folder::{Folder, Whereabouts};
+use crate::folder::{Folder, Invocation};
 
 fn main() -> ExitCode {
-    let whereabouts = match Whereabouts::find() {
-        Ok(whereabouts) => whereabouts,
+    let invocation = match Invocation::find() {
+        Ok(invocation) => invocation,
         Err(error) => return failed(&error),
     };
-    match Folder::load(&whereabouts.folder) {
-        Ok(folder) => run_with_arguments(&TemplateAdapter::new(folder), &whereabouts.arguments),
+    match Folder::load(&invocation.folder) {
+        Ok(folder) => run_with_arguments(&TemplateAdapter::new(folder), &invocation.arguments),
         Err(error) => failed(&error),
     }
 }

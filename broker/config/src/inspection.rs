@@ -50,7 +50,7 @@ pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
             };
             let text = (
                 format!("the file cannot be read as YAML: {}", error.message()),
-                "mend it from this place on",
+                "fix it from this place on",
             );
             problems.refuse(place, "", text)
         }

@@ -40,9 +40,9 @@ pub struct Timings {
     /// The same as long as a plan of the catalog is not among them, as between a deployment and the registration.
     pub incomplete_plans_believed: Duration,
     /// How long a count of the instances for the metrics is believed.
-    pub census_believed: Duration,
+    pub instance_count_ttl: Duration,
     /// How long whoever looks at the metrics waits for a count of the instances.
-    pub census_awaited: Duration,
+    pub instance_count_timeout: Duration,
     /// How long each upstream may take at start-up.
     pub start_up: Duration,
     /// How long a call of the adapter may run, within the time of its request.
@@ -91,9 +91,9 @@ impl Default for Timings {
             remembered: Duration::from_hours(1),
             plans_believed: Duration::from_mins(10),
             incomplete_plans_believed: Duration::from_secs(5),
-            census_believed: Duration::from_mins(1),
+            instance_count_ttl: Duration::from_mins(1),
             // Collectors wait for ten seconds by default.
-            census_awaited: Duration::from_secs(5),
+            instance_count_timeout: Duration::from_secs(5),
             start_up: Duration::from_secs(30),
             adapter_call: Duration::from_secs(55),
             adapter_processes: 64,

@@ -20,7 +20,7 @@ use super::{
     connection::{Activity, Client},
     error::ApiError,
     health,
-    strangers::{Sentence, Strangers},
+    throttle::{AuthenticationThrottle, Delay},
     unauthenticated::{Summarized, UnauthenticatedLog},
 };
 
@@ -35,7 +35,7 @@ pub(super) async fn authenticate(
             .await
             .map(ServiceResponse::map_into_boxed_body);
     }
-    // What a stranger has to say is not read, nor kept while he waits.
+    // The body of an unauthenticated request is neither read nor kept during the delay.
     let (request, body) = request.into_parts();
     drop(body);
     let activity = request.conn_data::<Rc<Activity>>();
@@ -54,15 +54,15 @@ pub(super) async fn authenticate(
         "Not authorized: give the broker's user name and password.",
     );
     let response: HttpResponse = error.answer_unless(is_summarized);
-    if let Some(strangers) = request.app_data::<Data<Strangers>>() {
+    if let Some(throttle) = request.app_data::<Data<AuthenticationThrottle>>() {
         let client = request.peer_addr().map(Client::at);
-        match strangers.refuse(client, Instant::now()) {
-            Sentence::Now => {}
-            Sentence::After(delay, turn) => {
+        match throttle.refuse(client, Instant::now()) {
+            Delay::Now => {}
+            Delay::After(delay, turn) => {
                 tokio::time::sleep(delay).await;
                 drop(turn);
             }
-            Sentence::HangUp => {
+            Delay::HangUp => {
                 if let Some(activity) = activity {
                     activity.end();
                 }

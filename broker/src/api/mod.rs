@@ -5,7 +5,7 @@
 //! | `server`, `tls` | where requests come in |
 //! | `connection/` | whom a connection is from, what it may cost, when it is hung up on |
 //! | `edge` | what every request goes through: id, a look at its head, log |
-//! | `authentication`, `strangers` | who may ask; who may not, and waits longer each time |
+//! | `authentication`, `throttle` | the credentials of a request; the delay of answers to wrong ones |
 //! | `unauthenticated` | what the log has of those who may not |
 //! | `receive` | reading the body of a request, whole and soon |
 //! | `audit` | who has asked for which change, and what came of it |
@@ -35,7 +35,7 @@ mod receive;
 mod refused;
 mod run;
 mod server;
-mod strangers;
+mod throttle;
 mod tls;
 mod unauthenticated;
 mod unique_names;

@@ -23,7 +23,7 @@ use super::{
     authentication,
     connection::{Door, FAREWELL, GuardedStream, Places, Timeouts},
     count, edge, health, incoming, management, metrics, osb, receive,
-    strangers::Strangers,
+    throttle::AuthenticationThrottle,
     unauthenticated::UnauthenticatedLog,
 };
 
@@ -94,14 +94,14 @@ impl Server {
             Places::new(timings.connections),
             timeouts,
         );
-        let strangers = Data::new(Strangers::new(timings.failed_authentication));
+        let throttle = Data::new(AuthenticationThrottle::new(timings.failed_authentication));
         let unauthenticated = Data::new(UnauthenticatedLog::new(app.lifecycle.clone()));
         let catalog = Data::new(osb::Catalog::of(&app));
         let app = Data::from(Arc::new(app));
         let routes = move || {
             App::new()
                 .app_data(app.clone())
-                .app_data(strangers.clone())
+                .app_data(throttle.clone())
                 .app_data(unauthenticated.clone())
                 .app_data(catalog.clone())
                 .app_data(web::PayloadConfig::new(incoming::MAX_BODY))

@@ -1,7 +1,7 @@
 //! The rollout engine: which instance an upgrade or recreation of a fleet does next. No I/O, no clock.
 //!
 //! [`Engine`] hears what has happened and what time it is, and tells what to do. The pass around it makes the calls.
-//! Rules and texts are those of `spec/contracts/errands.md` §4, its weaknesses (§11.1) mended.
+//! Rules and texts are those of `spec/contracts/errands.md` §4, its weaknesses (§11.1) fixed.
 //!
 //! | file | holds |
 //! | --- | --- |

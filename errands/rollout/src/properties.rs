@@ -14,7 +14,7 @@ use super::*;
 
 /// What becomes of an instance, whatever it is asked.
 #[derive(Clone, Debug)]
-struct Fate {
+struct Outcome {
     standing: Standing,
     /// So many triggers find it busy.
     busy: usize,
@@ -32,7 +32,7 @@ struct Fate {
     is_gone: bool,
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
+fn outcome() -> impl Strategy<Value = Outcome> {
     let standing = prop_oneof![
         12 => Just(Standing::Untouched),
         1 => Just(Standing::Done),
@@ -71,7 +71,7 @@ fn fate() -> impl Strategy<Value = Fate> {
                 has_success,
                 unhealthy,
                 is_gone,
-            )| Fate {
+            )| Outcome {
                 standing,
                 busy,
                 unanswered_triggers,
@@ -88,7 +88,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 #[derive(Clone, Debug)]
 struct World {
     settings: Settings,
-    fates: Vec<Fate>,
+    outcomes: Vec<Outcome>,
     canaries: usize,
     /// Which of the calls that are on their way is answered next.
     order: Vec<usize>,
@@ -123,14 +123,14 @@ fn world() -> impl Strategy<Value = World> {
     );
     (
         settings,
-        vec(fate(), 0..14),
+        vec(outcome(), 0..14),
         0..6_usize,
         vec(any::<usize>(), 1..60),
         option::weighted(0.2, 0..30_usize),
     )
-        .prop_map(|(settings, fates, canaries, order, stop)| World {
+        .prop_map(|(settings, outcomes, canaries, order, stop)| World {
             settings,
-            fates,
+            outcomes,
             canaries,
             order,
             stop,
@@ -165,8 +165,8 @@ struct Unseen {
 impl Unseen {
     fn at_begin(world: &World) -> Self {
         let mut unseen = Self::default();
-        for (place, fate) in world.fates.iter().enumerate() {
-            if matches!(fate.standing, Standing::Done | Standing::Underway { .. }) {
+        for (place, outcome) in world.outcomes.iter().enumerate() {
+            if matches!(outcome.standing, Standing::Done | Standing::Underway { .. }) {
                 unseen.earlier.insert(place);
             }
         }
@@ -205,8 +205,8 @@ impl Unseen {
 }
 
 fn run(world: &World) -> Seen {
-    let mut fates = world.fates.clone();
-    let ids: Vec<odb_api_types::ids::InstanceId> = (0..fates.len())
+    let mut outcomes = world.outcomes.clone();
+    let ids: Vec<odb_api_types::ids::InstanceId> = (0..outcomes.len())
         .map(|place| format!("i{place}").try_into().unwrap())
         .collect();
     let selection = CanarySelection {
@@ -215,19 +215,19 @@ fn run(world: &World) -> Seen {
     };
     let canaries = selection.among(&ids, &[]).unwrap();
     let has_canaries = canaries.is_some();
-    let starts = ids.iter().zip(&fates).map(|(id, fate)| Start {
+    let starts = ids.iter().zip(&outcomes).map(|(id, outcome)| Start {
         id: id.clone(),
-        standing: fate.standing.clone(),
+        standing: outcome.standing.clone(),
     });
-    let taken_up = fates
+    let taken_up = outcomes
         .iter()
-        .filter(|fate| matches!(fate.standing, Standing::Underway { .. }))
+        .filter(|outcome| matches!(outcome.standing, Standing::Underway { .. }))
         .count();
     let (mut engine, mut commands) =
         Engine::begin(world.settings.clone(), starts.collect(), canaries);
     let (mut now, mut order) = (Moment::ZERO, world.order.iter().cycle());
     let mut asked: Vec<Command> = Vec::new();
-    let mut accepted = vec![0; fates.len()];
+    let mut accepted = vec![0; outcomes.len()];
     let (mut most_in_flight, mut triggers_after_end, mut answers) = (0, 0, 0);
     let (mut is_stopped, mut canary_failed, mut in_canaries) = (false, false, has_canaries);
     let mut failed_canary_then_triggered = false;
@@ -246,7 +246,7 @@ fn run(world: &World) -> Seen {
                     unseen.changed(place, &state);
                     canary_failed |= matches!(state, State::Failed { .. })
                         && in_canaries
-                        && fates[place].standing == Standing::Untouched;
+                        && outcomes[place].standing == Standing::Untouched;
                 }
                 asking => {
                     if let Command::Trigger {
@@ -299,61 +299,61 @@ fn run(world: &World) -> Seen {
         }
         answers += 1;
         let next = order.next().copied().unwrap_or_default() % asked.len();
-        let event = answer(asked.swap_remove(next), &mut fates, &mut accepted);
+        let event = answer(asked.swap_remove(next), &mut outcomes, &mut accepted);
         unseen.heard(&event);
         commands = engine.hear(event, now);
     }
     panic!("the pass does not end: {world:?}");
 }
 
-fn answer(asked: Command, fates: &mut [Fate], accepted: &mut [usize]) -> Event {
+fn answer(asked: Command, outcomes: &mut [Outcome], accepted: &mut [usize]) -> Event {
     match asked {
         Command::Trigger { place, .. } => Event::Triggered {
             place,
-            answer: trigger(&mut fates[place], &mut accepted[place]),
+            answer: trigger(&mut outcomes[place], &mut accepted[place]),
         },
         Command::Poll { place } => Event::Polled {
             place,
-            answer: poll(&mut fates[place]),
+            answer: poll(&mut outcomes[place]),
         },
         Command::Examine { place } => Event::Examined {
             place,
-            health: examine(&mut fates[place]),
+            health: examine(&mut outcomes[place]),
         },
         told => panic!("{told:?} was kept"),
     }
 }
 
-fn trigger(fate: &mut Fate, accepted: &mut usize) -> TriggerAnswer {
-    if fate.unanswered_triggers > 0 {
-        fate.unanswered_triggers -= 1;
+fn trigger(outcome: &mut Outcome, accepted: &mut usize) -> TriggerAnswer {
+    if outcome.unanswered_triggers > 0 {
+        outcome.unanswered_triggers -= 1;
         return TriggerAnswer::Unanswered {
             cause: "silence".to_owned(),
         };
     }
-    if fate.busy > 0 {
-        fate.busy -= 1;
+    if outcome.busy > 0 {
+        outcome.busy -= 1;
         return TriggerAnswer::Busy;
     }
     *accepted += usize::from(matches!(
-        fate.trigger,
+        outcome.trigger,
         TriggerAnswer::Accepted { .. } | TriggerAnswer::Succeeded
     ));
-    fate.trigger.clone()
+    outcome.trigger.clone()
 }
 
-fn poll(fate: &mut Fate) -> PollAnswer {
-    if fate.unanswered_polls > 0 {
-        fate.unanswered_polls -= 1;
+fn poll(outcome: &mut Outcome) -> PollAnswer {
+    if outcome.unanswered_polls > 0 {
+        outcome.unanswered_polls -= 1;
         return PollAnswer::Unanswered {
             cause: "silence".to_owned(),
         };
     }
-    if fate.polls > 0 {
-        fate.polls -= 1;
+    if outcome.polls > 0 {
+        outcome.polls -= 1;
         return PollAnswer::InProgress;
     }
-    if fate.has_success {
+    if outcome.has_success {
         PollAnswer::Succeeded
     } else {
         PollAnswer::Failed {
@@ -362,14 +362,14 @@ fn poll(fate: &mut Fate) -> PollAnswer {
     }
 }
 
-fn examine(fate: &mut Fate) -> Health {
-    if fate.unhealthy > 0 {
-        fate.unhealthy -= 1;
+fn examine(outcome: &mut Outcome) -> Health {
+    if outcome.unhealthy > 0 {
+        outcome.unhealthy -= 1;
         return Health::NotYet {
             said: "failing".to_owned(),
         };
     }
-    if fate.is_gone {
+    if outcome.is_gone {
         return Health::Gone;
     }
     Health::Healthy
@@ -382,7 +382,7 @@ proptest! {
     fn every_pass_ends_with_an_exact_account(world in world()) {
         let seen = run(&world);
         let account = seen.verdict.account;
-        prop_assert_eq!(account.total(), world.fates.len());
+        prop_assert_eq!(account.total(), world.outcomes.len());
         prop_assert_eq!(account.failed, seen.states.iter().filter(|state| matches!(state, State::Failed { .. })).count());
         let is_clean = account.failed + account.busy + account.not_started + account.in_progress == 0;
         if is_clean && world.settings.gate.is_none() && world.stop.is_none() {
@@ -404,9 +404,9 @@ proptest! {
     #[test]
     fn no_instance_is_deployed_twice(world in world()) {
         let seen = run(&world);
-        for (accepted, fate) in seen.accepted.iter().zip(&world.fates) {
+        for (accepted, outcome) in seen.accepted.iter().zip(&world.outcomes) {
             prop_assert!(*accepted <= 1);
-            if fate.standing != Standing::Untouched {
+            if outcome.standing != Standing::Untouched {
                 prop_assert_eq!(*accepted, 0);
             }
         }
@@ -430,14 +430,14 @@ proptest! {
         world.stop = None;
         world.settings.gate = None;
         world.settings.timeout = Duration::from_hours(1);
-        for fate in &mut world.fates {
-            fate.has_success = true;
-            fate.busy = fate.busy.min(usize::try_from(world.settings.attempts).unwrap() - 1);
-            if matches!(fate.trigger, TriggerAnswer::Failed { .. }) {
-                fate.trigger = TriggerAnswer::Skipped;
+        for outcome in &mut world.outcomes {
+            outcome.has_success = true;
+            outcome.busy = outcome.busy.min(usize::try_from(world.settings.attempts).unwrap() - 1);
+            if matches!(outcome.trigger, TriggerAnswer::Failed { .. }) {
+                outcome.trigger = TriggerAnswer::Skipped;
             }
-            if matches!(fate.standing, Standing::Failed { .. }) {
-                fate.standing = Standing::Untouched;
+            if matches!(outcome.standing, Standing::Failed { .. }) {
+                outcome.standing = Standing::Untouched;
             }
         }
         let seen = run(&world);

@@ -1,4 +1,4 @@
-//! The rules of `spec/contracts/errands.md` §4.5, and §11.1 mended.
+//! The rules of `spec/contracts/errands.md` §4.5, and §11.1 fixed.
 
 use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 

@@ -120,7 +120,7 @@ impl Fleet {
                 report.add(chosen.row(Outcome::WouldChange));
             }
             let count = report.rows().len();
-            self.tell(report, RunStatus::Succeeded, Shown::All)?;
+            self.print(report, RunStatus::Succeeded, Shown::All)?;
             self.say(&format!(
                 "{count} service instance(s) would be deleted; nothing was changed"
             ));
@@ -181,7 +181,7 @@ impl Fleet {
     pub(crate) async fn delete(&self, plans: &[Plan], chosen: Vec<Chosen>) -> anyhow::Result<()> {
         let mut report = self.report();
         if chosen.is_empty() {
-            self.tell(report, RunStatus::Succeeded, Shown::Unsuccessful)?;
+            self.print(report, RunStatus::Succeeded, Shown::Unsuccessful)?;
             self.say("No service instances found.");
             return Ok(());
         }
@@ -196,7 +196,7 @@ impl Fleet {
             RunStatus::Failed
         };
         let are_gone = must_be_gone(&report);
-        self.tell(report, status, Shown::Unsuccessful)?;
+        self.print(report, status, Shown::Unsuccessful)?;
         are_gone?;
         let left = left?;
         if !left.is_empty() {
@@ -270,8 +270,8 @@ impl Fleet {
     }
 
     /// Tells people what became of each instance. Programs are told at the end.
-    fn tell(&self, mut report: Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
-        report.tell(status, OutputFormat::Text, shown, &self.dependencies)?;
+    fn print(&self, mut report: Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
+        report.print(status, OutputFormat::Text, shown, &self.dependencies)?;
         *self.told() = report;
         Ok(())
     }

@@ -111,7 +111,7 @@ impl Pass<'_> {
         let before = starts.iter().filter(is_over).count();
         let before = u64::try_from(before).unwrap_or(u64::MAX);
         let (engine, commands) = Engine::begin(self.settings, starts, self.canaries);
-        let mut onlooker = Onlooker {
+        let mut observer = PassObserver {
             console: self.console,
             progress: Progress::resume(self.console, self.doing, total, before),
             tasks: HashMap::new(),
@@ -121,10 +121,10 @@ impl Pass<'_> {
             commands,
             underway,
         };
-        let engine = runner::run(operator, beginning, &mut onlooker, self.stopping).await;
-        let Onlooker {
+        let engine = runner::run(operator, beginning, &mut observer, self.stopping).await;
+        let PassObserver {
             progress, tasks, ..
-        } = onlooker;
+        } = observer;
         drop(progress);
         let verdict = engine.verdict();
         self.console.say(&verdict.summary);
@@ -143,13 +143,13 @@ impl Pass<'_> {
 }
 
 /// Tells people how a pass goes.
-struct Onlooker<'a> {
+struct PassObserver<'a> {
     console: &'a Console,
     progress: Progress,
     tasks: HashMap<Place, u64>,
 }
 
-impl Observer for Onlooker<'_> {
+impl Observer for PassObserver<'_> {
     fn said(&mut self, notice: &Notice) {
         match notice {
             Notice::Starting { .. }

@@ -113,7 +113,7 @@ impl<'a> FleetRun<'a> {
         }
         // Where nothing was listed only programs want to read that nothing became of anything.
         if self.output == OutputFormat::Json || !report.rows().is_empty() {
-            report.tell(status, self.output, Shown::Unsuccessful, self.dependencies)?;
+            report.print(status, self.output, Shown::Unsuccessful, self.dependencies)?;
         }
         ended.map(|()| ExitStatus::Success)
     }

@@ -70,7 +70,7 @@ struct Left {
 }
 
 /// What became of one.
-enum Fate {
+enum Outcome {
     Deleted,
     /// It is none of ours to delete, or none at all.
     Left(String),
@@ -139,28 +139,28 @@ impl Deletion {
         for orphan in orphans {
             let name = orphan.deployment_name.clone();
             progress.event(&format!("{name}: {}", doing(&orphan)));
-            let fate = match dependencies.unless_stopped(self.end(&orphan)).await {
-                Ok(fate) => fate,
+            let outcome = match dependencies.unless_stopped(self.end(&orphan)).await {
+                Ok(outcome) => outcome,
                 Err(stopped) => {
                     console.say(format_args!(
                         "{name}: its deletion may go on without us; run this again to see its end"
                     ));
                     drop(progress);
-                    account.tell(dependencies);
+                    account.print(dependencies);
                     return Err(stopped.into());
                 }
             };
             progress.advance();
-            match fate {
-                Fate::Deleted => {
+            match outcome {
+                Outcome::Deleted => {
                     progress.event(&format!("{name}: deleted"));
                     account.deleted.push(name);
                 }
-                Fate::Left(cause) => {
+                Outcome::Left(cause) => {
                     console.say(format_args!("{name}: left alone: {cause}"));
                     account.left.push(Left::new(name, cause));
                 }
-                Fate::Failed(cause) => {
+                Outcome::Failed(cause) => {
                     console.say(format_args!("{name}: not deleted: {cause}"));
                     account.failed.push(Left::new(name, cause));
                 }
@@ -193,7 +193,7 @@ impl Deletion {
     }
 
     /// Deletes one and waits for its end.
-    async fn end(&self, orphan: &OrphanDeployment) -> Fate {
+    async fn end(&self, orphan: &OrphanDeployment) -> Outcome {
         let said = OrphanDeletion {
             include_unmarked: self.include_unmarked,
             plan: self.plan.clone(),
@@ -211,43 +211,43 @@ impl Deletion {
                 && (error.has_code(Code::Busy) || error.is_transient_or_restart())
         };
         match follow(once(Duration::ZERO).chain(pauses()), ask, is_transient).await {
-            Ok(OrphanDeleted::WasAbsent) => Fate::Deleted,
+            Ok(OrphanDeleted::WasAbsent) => Outcome::Deleted,
             Ok(OrphanDeleted::Accepted(operation)) => self.wait(orphan, &operation).await,
             Err(error) if error.has_code(Code::NoOrphan) => {
-                Fate::Left("the platform knows its service instance by now".to_owned())
+                Outcome::Left("the platform knows its service instance by now".to_owned())
             }
-            Err(error) if error.has_code(Code::OrphanPlanUnknown) => Fate::Failed(
+            Err(error) if error.has_code(Code::OrphanPlanUnknown) => Outcome::Failed(
                 "nobody knows its plan, and so which errands are to be run before it is deleted; name it with --plan, \
                  or say --force: then none are run"
                     .to_owned(),
             ),
-            Err(error) => Fate::Failed(Chain(&error).to_string()),
+            Err(error) => Outcome::Failed(Chain(&error).to_string()),
         }
     }
 
-    async fn wait(&self, orphan: &OrphanDeployment, operation: &OperationData) -> Fate {
+    async fn wait(&self, orphan: &OrphanDeployment, operation: &OperationData) -> Outcome {
         let instance = &orphan.service_instance_id;
         let look = async || match self.broker.last_operation(instance, operation).await {
             Ok(last) => Ok(match last.state {
-                OperationState::Succeeded => Some(Fate::Deleted),
-                OperationState::Failed => Some(Fate::Failed(last.description)),
+                OperationState::Succeeded => Some(Outcome::Deleted),
+                OperationState::Failed => Some(Outcome::Failed(last.description)),
                 OperationState::InProgress => None,
             }),
             // No record is left of a deletion that has succeeded.
-            Err(LastOperationError::Asking(error)) if error.is_gone() => Ok(Some(Fate::Deleted)),
+            Err(LastOperationError::Asking(error)) if error.is_gone() => Ok(Some(Outcome::Deleted)),
             Err(error) => Err(error),
         };
         let is_transient = |error: &LastOperationError| matches!(error, LastOperationError::Asking(error) if error.is_transient_or_restart());
         follow(pauses(), look, is_transient)
             .await
-            .unwrap_or_else(|error| Fate::Failed(Chain(&error).to_string()))
+            .unwrap_or_else(|error| Outcome::Failed(Chain(&error).to_string()))
     }
 }
 
 impl Account {
     /// Tells what became of each. The exit status is true of all of them.
     fn close(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
-        self.tell(dependencies);
+        self.print(dependencies);
         if !self.failed.is_empty() {
             bail!("{} of the orphans could not be deleted", self.failed.len());
         }
@@ -258,7 +258,7 @@ impl Account {
         })
     }
 
-    fn tell(&self, dependencies: &Dependencies) {
+    fn print(&self, dependencies: &Dependencies) {
         dependencies.console.say(format_args!(
             "deleted: {}, failed: {}, left alone: {}",
             self.deleted.len(),

@@ -26,7 +26,7 @@ enum Look {
     Served(Option<Catalog>),
     /// It is up, and does not take the credentials.
     Refused,
-    /// It is up, and there is something about it that waiting does not mend.
+    /// It is up, and there is something about it that waiting does not fix.
     Odd(String),
     /// It may be up later.
     Missing(String),

@@ -128,7 +128,7 @@ impl Report {
     /// # Errors
     ///
     /// stdout cannot be written.
-    pub fn tell(
+    pub fn print(
         &mut self,
         status: RunStatus,
         format: OutputFormat,

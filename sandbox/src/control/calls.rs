@@ -22,5 +22,5 @@ struct Choice {
 }
 
 async fn list(control: Data<Control>, choice: Query<Choice>) -> impl Responder {
-    Json(control.levers.calls.list(choice.after, choice.server))
+    Json(control.controls.calls.list(choice.after, choice.server))
 }

@@ -52,7 +52,7 @@ struct TowardsBrokers {
 
 async fn towards_brokers(control: Data<Control>) -> impl Responder {
     Json(TowardsBrokers::from(
-        control.levers.cloud_controller.conduct(),
+        control.controls.cloud_controller.conduct(),
     ))
 }
 
@@ -60,7 +60,7 @@ async fn set_towards_brokers(
     control: Data<Control>,
     conduct: Json<TowardsBrokers>,
 ) -> impl Responder {
-    let cloud_controller = &control.levers.cloud_controller;
+    let cloud_controller = &control.controls.cloud_controller;
     cloud_controller.set_conduct(conduct.into_inner().into());
     Json(TowardsBrokers::from(cloud_controller.conduct()))
 }
@@ -104,14 +104,14 @@ struct Agents {
 }
 
 async fn of_agents(control: Data<Control>) -> impl Responder {
-    let AgentTimeouts { call, state } = control.levers.cpi.agent_timeouts();
+    let AgentTimeouts { call, state } = control.controls.cpi.agent_timeouts();
     Json(Agents { call, state })
 }
 
 async fn set_of_agents(control: Data<Control>, agents: Json<Agents>) -> impl Responder {
     let Agents { call, state } = agents.into_inner();
     control
-        .levers
+        .controls
         .cpi
         .set_agent_timeouts(AgentTimeouts { call, state });
     Json(Agents { call, state })
@@ -168,10 +168,10 @@ async fn change_credhub(
 fn credhub(control: &Control, server: ServerName) -> Result<&CredHub, Refusal> {
     match server {
         ServerName::Credhub => {
-            let credhub = control.levers.credhub.as_ref();
+            let credhub = control.controls.credhub.as_ref();
             credhub.ok_or_else(|| Refusal::not_found("CredHub", &"credhub"))
         }
-        ServerName::RuntimeCredhub => Ok(&control.levers.runtime_credhub),
+        ServerName::RuntimeCredhub => Ok(&control.controls.runtime_credhub),
         _ => Err(Refusal::Bad(
             "only `credhub` and `runtime-credhub` are CredHubs".to_owned(),
         )),

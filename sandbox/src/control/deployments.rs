@@ -15,14 +15,14 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 /// Of every VM, whether or not its agent answers.
 async fn processes(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Refusal> {
-    let levers = &control.levers;
-    let vms = levers.director.deployed_vms(&name);
+    let controls = &control.controls;
+    let vms = controls.director.deployed_vms(&name);
     let vms = vms.ok_or_else(|| Refusal::not_found("deployment", &*name))?;
     let views = vms.iter().map(|deployed| {
         json!({
             "instance": deployed.instance,
             "vm_cid": deployed.vm,
-            "processes": levers.cpi.processes(&deployed.vm),
+            "processes": controls.cpi.processes(&deployed.vm),
         })
     });
     Ok(Json(views.collect::<Vec<Value>>()))
@@ -30,7 +30,7 @@ async fn processes(control: Data<Control>, name: Path<String>) -> Result<impl Re
 
 /// As BOSH DNS would. A name that nothing has stands for no address.
 async fn resolve(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Refusal> {
-    let addresses = control.levers.director.resolve(&name);
+    let addresses = control.controls.director.resolve(&name);
     let addresses = addresses.map_err(|error| Refusal::bad(&error))?;
     Ok(Json(json!({"name": *name, "addresses": addresses})))
 }

@@ -24,29 +24,29 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 async fn list(control: Data<Control>) -> impl Responder {
-    Json(control.levers.faults.list())
+    Json(control.controls.faults.list())
 }
 
 async fn add(control: Data<Control>, fault: Json<Fault>) -> Result<HttpResponse, Refusal> {
-    let set = control.levers.faults.add(fault.into_inner())?;
+    let set = control.controls.faults.add(fault.into_inner())?;
     Ok(HttpResponse::Created()
         .insert_header((LOCATION, format!("/faults/{}", set.id)))
         .json(set))
 }
 
 async fn show(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Refusal> {
-    let found = control.levers.faults.get(*id);
+    let found = control.controls.faults.get(*id);
     found.map(Json).ok_or_else(|| no_fault(*id))
 }
 
 /// Answers with what was cleared: how often it has struck is known for the last time.
 async fn clear(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Refusal> {
-    let cleared = control.levers.faults.clear(*id);
+    let cleared = control.controls.faults.clear(*id);
     cleared.map(Json).ok_or_else(|| no_fault(*id))
 }
 
 async fn clear_all(control: Data<Control>) -> impl Responder {
-    Json(control.levers.faults.clear_all())
+    Json(control.controls.faults.clear_all())
 }
 
 fn no_fault(id: FaultId) -> Refusal {

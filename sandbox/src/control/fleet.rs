@@ -9,12 +9,12 @@ pub(super) async fn seed(
     control: Data<Control>,
     order: Json<FleetOrder>,
 ) -> Result<Json<FleetReport>, Refusal> {
-    let levers = &control.levers;
+    let controls = &control.controls;
     let seeded = fleet::seed(
         &order,
-        &levers.fleet,
-        &levers.cloud_controller,
-        &levers.director,
+        &controls.fleet,
+        &controls.cloud_controller,
+        &controls.director,
     );
     Ok(Json(seeded.await?))
 }

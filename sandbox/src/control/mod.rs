@@ -49,7 +49,7 @@ use refusal::Refusal;
 #[derive(Clone)]
 pub struct Control {
     foundation: Value,
-    levers: Levers,
+    controls: Controls,
     /// Tells this run from others on the same net.
     run: Uuid,
     reset: Arc<Notify>,
@@ -57,7 +57,7 @@ pub struct Control {
 
 /// The parts of a foundation that can be worked on from outside.
 #[derive(Clone)]
-pub struct Levers {
+pub struct Controls {
     /// How its servers are made to fail.
     pub faults: Faults,
     /// What they were asked.
@@ -82,10 +82,10 @@ pub struct Levers {
 
 impl Control {
     /// Controls a foundation that is up. The description must hold no secrets.
-    pub fn new(foundation: Value, levers: Levers) -> Self {
+    pub fn new(foundation: Value, controls: Controls) -> Self {
         Self {
             foundation,
-            levers,
+            controls,
             run: Uuid::new_v4(),
             reset: Arc::default(),
         }

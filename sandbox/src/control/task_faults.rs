@@ -22,11 +22,11 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 /// A fault that has happened is gone from the list, unless it holds up a task.
 async fn list(control: Data<Control>) -> impl Responder {
-    Json(control.levers.director.armed())
+    Json(control.controls.director.armed())
 }
 
 async fn arm(control: Data<Control>, fault: Json<TaskFault>) -> impl Responder {
-    let id = control.levers.director.arm(fault.into_inner());
+    let id = control.controls.director.arm(fault.into_inner());
     let id = json!(id);
     HttpResponse::Created()
         .insert_header((LOCATION, format!("/task-faults/{id}")))
@@ -34,14 +34,14 @@ async fn arm(control: Data<Control>, fault: Json<TaskFault>) -> impl Responder {
 }
 
 async fn disarm(control: Data<Control>, id: Path<TaskFaultId>) -> Result<impl Responder, Refusal> {
-    if control.levers.director.disarm(*id) {
+    if control.controls.director.disarm(*id) {
         return Ok(Json(json!({"id": *id})));
     }
     Err(Refusal::not_found("task fault", &json!(*id)))
 }
 
 async fn disarm_all(control: Data<Control>) -> impl Responder {
-    let armed = control.levers.director.armed();
-    control.levers.director.disarm_all();
+    let armed = control.controls.director.armed();
+    control.controls.director.disarm_all();
     Json(armed)
 }

@@ -80,8 +80,8 @@ async fn rotate_key(
 
 fn uaa(control: &Control, server: ServerName) -> Result<&Uaa, Refusal> {
     match server {
-        ServerName::BoshUaa => Ok(&control.levers.bosh_uaa),
-        ServerName::CfUaa => Ok(&control.levers.cf_uaa),
+        ServerName::BoshUaa => Ok(&control.controls.bosh_uaa),
+        ServerName::CfUaa => Ok(&control.controls.cf_uaa),
         _ => Err(Refusal::Bad(
             "only `bosh-uaa` and `cf-uaa` give out tokens".to_owned(),
         )),

@@ -21,7 +21,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 async fn list(control: Data<Control>) -> impl Responder {
-    let vms = control.levers.cpi.vms();
+    let vms = control.controls.cpi.vms();
     let all: Vec<Value> = vms.iter().map(|vm| view(&control, vm)).collect();
     Json(all)
 }
@@ -34,32 +34,32 @@ async fn show(control: Data<Control>, vm: Path<String>) -> Result<impl Responder
 /// Loses the VM and all that runs on it. Its disk stays.
 async fn kill(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Refusal> {
     let vm = found(&control, &vm)?;
-    control.levers.cpi.kill_vm(&vm).await?;
+    control.controls.cpi.kill_vm(&vm).await?;
     Ok(Json(view(&control, &vm)))
 }
 
 /// What runs on the VM goes on, but nobody answers for it.
 async fn kill_agent(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Refusal> {
     let vm = found(&control, &vm)?;
-    control.levers.cpi.kill_agent(&vm)?;
+    control.controls.cpi.kill_agent(&vm)?;
     Ok(Json(view(&control, &vm)))
 }
 
 async fn revive(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Refusal> {
     let vm = found(&control, &vm)?;
-    control.levers.cpi.revive(&vm)?;
+    control.controls.cpi.revive(&vm)?;
     Ok(Json(view(&control, &vm)))
 }
 
 fn found(control: &Control, name: &str) -> Result<VmCid, Refusal> {
-    let vms = control.levers.cpi.vms();
+    let vms = control.controls.cpi.vms();
     vms.into_iter()
         .find(|vm| vm.to_string() == name)
         .ok_or_else(|| Refusal::not_found("VM", &name))
 }
 
 fn view(control: &Control, vm: &VmCid) -> Value {
-    let cpi = &control.levers.cpi;
+    let cpi = &control.controls.cpi;
     json!({
         "vm_cid": vm.to_string(),
         "lost": !cpi.has_vm(vm),

@@ -27,7 +27,7 @@ use crate::{
     calls::Calls,
     certificates::{CertificateAuthority, CertificateError, server_tls},
     cloud_controller::CloudControllerError,
-    control::{Control, Levers},
+    control::{Control, Controls},
     cpi::{CatalogError, Cpi, CpiError, Processes},
     director::Director,
     faults::{Faults, ServerName},
@@ -205,7 +205,7 @@ impl Foundation {
         let (faults, calls) = (Faults::default(), Calls::default());
         let control = Control::new(
             description.without_secrets(),
-            Levers {
+            Controls {
                 faults: faults.clone(),
                 calls: calls.clone(),
                 director: bosh.director.clone(),

@@ -330,7 +330,7 @@ impl<'f> Workshop<'f> {
         }
         // The broker calls the adapter anew for each request, and there is no other than the one that is broken.
         if is_adapters {
-            return tell("the adapter cannot be used; orders fail until it is mended");
+            return tell("the adapter cannot be used; orders fail until it is fixed");
         }
         let is_jobs = matches!(error, Unusable::Jobs(_));
         let unusable = if is_jobs { "jobs" } else { author.as_str() };

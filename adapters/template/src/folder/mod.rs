@@ -8,15 +8,15 @@
 //! | `schema`, `schemas` | `schemas/*.json` |
 //! | `kept_values` | whether values of `adapter.yml` go with the schemas |
 //! | `known` | the names that its templates may use |
-//! | `whereabouts` | which folder it is |
+//! | `invocation` | which folder it is |
 
 mod description;
+mod invocation;
 mod kept_values;
 mod known;
 mod schema;
 mod schemas;
 mod settings;
-mod whereabouts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ use serde_json::{Map, Value};
 pub(crate) use self::description::{
     Description, Encoding, Generation, KeptValue, ReleaseNeed, SecretDescription, Storage,
 };
+pub(crate) use self::invocation::Invocation;
 pub(crate) use self::schema::Schema;
 pub(crate) use self::schemas::Schemas;
-pub(crate) use self::whereabouts::Whereabouts;
 
 use self::description::DescriptionError;
 use self::kept_values::KeptValueError;

@@ -48,7 +48,7 @@ pub(crate) enum SecretFacts {
 pub(crate) enum Stop {
     /// The template refuses, with a text for the user.
     Refused { message: String },
-    /// The template, or a function, finds something that the operator has to mend.
+    /// The template, or a function, finds something that the operator has to fix.
     Misconfigured {
         message: String,
         for_user: Option<String>,

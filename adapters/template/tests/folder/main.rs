@@ -5,7 +5,7 @@
 //! | `harness` | who writes folders, runs them, and the sample inputs |
 //! | `documentation` | the example of `docs/authors/templates.md` does what is written there |
 //! | `loading` | what is wrong with a folder is told at once |
-//! | `whereabouts` | which folder it is |
+//! | `invocation` | which folder it is |
 //! | `manifests`, `values`, `secrets` | manifests of new instances, and what later ones keep |
 //! | `references` | users bring none |
 //! | `deployed` | bindings and dashboards |
@@ -15,9 +15,9 @@
 mod deployed;
 mod documentation;
 mod harness;
+mod invocation;
 mod loading;
 mod manifests;
 mod references;
 mod secrets;
 mod values;
-mod whereabouts;

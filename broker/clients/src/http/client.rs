@@ -90,7 +90,7 @@ impl HttpClient {
             });
             report(request, &outcome, taken, attempt, pause);
             if let Some(service) = self.service {
-                observer::tell(&Attempt {
+                observer::notify(&Attempt {
                     service,
                     outcome: outcome.as_ref().map_or(AttemptOutcome::Failed, |answer| {
                         AttemptOutcome::Answered(answer.status)
@@ -130,7 +130,7 @@ impl HttpClient {
 
     async fn exchange(&self, request: &Request) -> Result<Answer, TransportError> {
         if let Some(service) = self.service {
-            observer::tell_departure(&Departure {
+            observer::notify_departure(&Departure {
                 service,
                 method: &request.method,
                 url: &request.url,

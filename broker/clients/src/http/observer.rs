@@ -67,7 +67,7 @@ pub enum TokenEvent {
     },
 }
 
-/// Hears of every attempt, on the task that makes it: it must not take long.
+/// Observes every attempt, on the task that makes it: it must not take long.
 pub trait Observer: Send + Sync {
     /// A request is about to be sent.
     fn depart(&self, _departure: &Departure<'_>) {}
@@ -81,20 +81,19 @@ pub trait Observer: Send + Sync {
 
 static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
 
-/// Tells `observer` of every call of this process from now on. There is one observer, as there is one log: a second one is
-/// not told.
+/// Registers the observer of every call of this process. A process has one observer: a second registration has no effect.
 pub fn observe_calls(observer: &'static dyn Observer) {
     // The first one stays.
     let _ = OBSERVER.set(observer);
 }
 
-pub(super) fn tell(attempt: &Attempt) {
+pub(super) fn notify(attempt: &Attempt) {
     if let Some(observer) = OBSERVER.get() {
         observer.observe(attempt);
     }
 }
 
-pub(super) fn tell_departure(departure: &Departure<'_>) {
+pub(super) fn notify_departure(departure: &Departure<'_>) {
     if let Some(observer) = OBSERVER.get() {
         observer.depart(departure);
     }

@@ -10,16 +10,16 @@
 //! | `service_metrics` | how much of the offering is used, for `GET /mgmt/metrics` |
 //! | `counting` | which places are taken, for quotas |
 //! | `orphans` | deployments that no service instance of the platform stands behind |
-//! | `census` | which instances there are, for the metrics |
+//! | `instance_counter` | the number of instances, for the metrics |
 //! | `instance_source` | who knows the instances |
 //! | `usage` | telling collectors of telemetry how many instances there are |
 //! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
 //! | `locks` | one operation on an instance at a time, several bindings of it, all instances at once |
 
 mod bind;
-mod census;
 mod counting;
 mod deprovision;
+mod instance_counter;
 mod instance_source;
 mod inventory;
 mod lifecycle;
@@ -52,8 +52,8 @@ use crate::{
     engine::{Engine, Order},
     offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
 };
-use census::Census;
 use counting::Counting;
+use instance_counter::InstanceCounter;
 use locks::Locks;
 
 pub use bind::{BindRequest, BindResource, Bound};
@@ -80,7 +80,7 @@ pub struct Operations {
     schemas: Arc<Schemas>,
     sources: InstanceSources,
     counting: Option<Counting>,
-    census: Option<Census>,
+    instance_counter: Option<InstanceCounter>,
     secure_bindings: Option<SecureBindings>,
     backup_agent_bindings: BackupAgentBindings,
     lifecycle: Lifecycle,
@@ -138,9 +138,9 @@ impl Operations {
         timings: Timings,
     ) -> Self {
         let counts = sources.counts.clone();
-        let census = counts
+        let instance_counter = counts
             .clone()
-            .map(|source| Census::new(source, offering.clone(), &timings));
+            .map(|source| InstanceCounter::new(source, offering.clone(), &timings));
         let counting = counts.map(|source| Counting::new(source, offering.clone(), &timings));
         Self {
             engine,
@@ -148,7 +148,7 @@ impl Operations {
             schemas: Arc::new(schemas),
             sources,
             counting,
-            census,
+            instance_counter,
             secure_bindings: bindings.secure,
             backup_agent_bindings: bindings.backup_agents,
             lifecycle,
@@ -177,8 +177,8 @@ impl Operations {
 
     /// Sees to it that the metrics tell which instances there are, as far as somebody knows.
     pub async fn count_for_metrics(&self) {
-        if let Some(census) = &self.census {
-            census.refresh(&self.lifecycle).await;
+        if let Some(instance_counter) = &self.instance_counter {
+            instance_counter.refresh(&self.lifecycle).await;
         }
     }
 

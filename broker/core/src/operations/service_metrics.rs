@@ -46,27 +46,27 @@ fn told(offering: &Offering, counts: &BTreeMap<PlanId, u64>) -> Vec<ServiceMetri
     for plan in &offering.plans {
         let instances = of(&plan.id);
         let name = &plan.name;
-        metrics.tell(format_args!("{name}/total_instances"), instances.into());
+        metrics.push(format_args!("{name}/total_instances"), instances.into());
         if let Some(limit) = plan.quotas.service_instances {
             let left = i128::from(limit) - i128::from(instances);
-            metrics.tell(format_args!("{name}/quota_remaining"), left);
+            metrics.push(format_args!("{name}/quota_remaining"), left);
         }
         for (resource, quota) in &plan.quotas.resources {
             if quota.cost == 0 {
                 continue;
             }
             let used = i128::from(quota.cost) * i128::from(instances);
-            metrics.tell(format_args!("{name}/{resource}/used"), used);
+            metrics.push(format_args!("{name}/{resource}/used"), used);
             if quota.limit > 0 {
                 let left = i128::from(quota.limit) - used;
-                metrics.tell(format_args!("{name}/{resource}/remaining"), left);
+                metrics.push(format_args!("{name}/{resource}/remaining"), left);
             }
         }
     }
     let total: i128 = counts.values().copied().map(i128::from).sum();
-    metrics.tell(format_args!("total_instances"), total);
+    metrics.push(format_args!("total_instances"), total);
     if let Some(limit) = offering.global_quotas.service_instances {
-        metrics.tell(format_args!("quota_remaining"), i128::from(limit) - total);
+        metrics.push(format_args!("quota_remaining"), i128::from(limit) - total);
     }
     for (resource, limit) in &offering.global_quotas.resources {
         let used: i128 = offering
@@ -74,8 +74,8 @@ fn told(offering: &Offering, counts: &BTreeMap<PlanId, u64>) -> Vec<ServiceMetri
             .iter()
             .map(|plan| i128::from(plan.quotas.cost(resource)) * i128::from(of(&plan.id)))
             .sum();
-        metrics.tell(format_args!("{resource}/used"), used);
-        metrics.tell(
+        metrics.push(format_args!("{resource}/used"), used);
+        metrics.push(
             format_args!("{resource}/remaining"),
             i128::from(*limit) - used,
         );
@@ -90,7 +90,7 @@ struct Metrics {
 
 impl Metrics {
     /// A number beyond all numbers is told as the largest that there is.
-    fn tell(&mut self, key: std::fmt::Arguments<'_>, value: i128) {
+    fn push(&mut self, key: std::fmt::Arguments<'_>, value: i128) {
         let most = if value < 0 { i64::MIN } else { i64::MAX };
         self.told.push(ServiceMetric {
             key: format!("{}/{key}", self.prefix),

@@ -16,7 +16,7 @@ use crate::{
         checks::ManifestFault,
         difference::{ManifestDifference, UnreadableManifest},
     },
-    reconciler::leftovers::LeftoversFault,
+    reconciler::residual_resources::CleanupError,
     records::markers::{ReadMarkerError, WriteMarkerError},
     secrets::{ResolveFault, SecretFault},
 };
@@ -77,7 +77,7 @@ pub enum Fault {
     Leftovers {
         /// Why.
         #[source]
-        source: LeftoversFault,
+        source: CleanupError,
     },
     /// Something is wrong with the instance's UAA client.
     #[error(transparent)]

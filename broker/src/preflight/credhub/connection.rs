@@ -41,19 +41,19 @@ pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>>
                       `broker.enable_secure_manifests`";
         Finding::fault(Code::CredHubUnreachable, "bosh_credhub.url", found, remedy).because(&error)
     })?;
-    let stranger = |error| {
+    let unauthenticated = |error| {
         let code = code_of(&error, Code::CredHubCredentials, Code::CredHubUnreachable);
         let found = format!("the Director's CredHub at `{url}` does not let us in");
         let remedy = "check `bosh_credhub.authentication` and that its client has `credhub.read` and `credhub.write`";
         Finding::fault(code, "bosh_credhub.authentication", found, remedy).because(&error)
     };
-    let version = credhub.version(&call).await.map_err(stranger)?;
+    let version = credhub.version(&call).await.map_err(unauthenticated)?;
     // The offering's own folder may hold more than can be listed in time; this one is empty.
     let folder = format!("/odb/{}/start-up", config.offering.id);
     match folder.parse::<CredentialName>() {
         Ok(folder) => {
             let names = credhub.names_below(&call, &folder).await;
-            names.map_err(stranger)?;
+            names.map_err(unauthenticated)?;
         }
         Err(error) => tracing::warn!(
             code = %Code::Manifest,

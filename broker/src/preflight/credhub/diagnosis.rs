@@ -191,7 +191,7 @@ impl Endpoint<'_> {
         };
         let (feature, update) = (self.feature, grants.update(&self.client.client_id, token));
         let finding = Finding::tried(
-            chart.subject.strangers(),
+            chart.subject.credentials_code(),
             Some(self.key),
             format!("the scopes of the token of {}", self.applicant()),
             format!("it lacks `{}`, which {feature} need", missing.join("`, `")),
@@ -220,7 +220,7 @@ impl Endpoint<'_> {
         let (code, remedy) = if is_unauthorized(error) {
             let remedy = "it does not take the tokens of the UAA that it names: compare `credhub.authentication.uaa` in its \
                           manifest with that UAA, and the clocks of both";
-            (subject.strangers(), remedy.to_owned())
+            (subject.credentials_code(), remedy.to_owned())
         } else {
             let remedy = format!("look at the log of the {subject}");
             (subject.unreachable(), remedy)
@@ -340,7 +340,7 @@ impl Endpoint<'_> {
             "let an administrator of CredHub permit it: `credhub set-permission -p '{path}' -a {actor} -o {wanted}`"
         );
         Finding::tried(
-            chart.subject.strangers(),
+            chart.subject.credentials_code(),
             Some(self.key),
             tried,
             came,

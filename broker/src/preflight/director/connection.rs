@@ -23,7 +23,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
     let url = &bosh.url;
     let call = Call::within(config.broker.timings.start_up);
     let director = connect(bosh, &call).await?;
-    let stranger = |code, found| {
+    let unauthenticated = |code, found| {
         Finding::fault(
             code,
             "bosh.authentication",
@@ -31,11 +31,14 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
             "check `bosh.authentication`",
         )
     };
-    let (info, stranger) = match director.authenticated_info(&call).await {
+    let (info, unauthenticated) = match director.authenticated_info(&call).await {
         Ok(info) if info.user.is_some() => (Some(info), None),
         Ok(info) => {
             let found = format!("the Director at `{url}` does not know us");
-            (Some(info), Some(stranger(Code::DirectorCredentials, found)))
+            (
+                Some(info),
+                Some(unauthenticated(Code::DirectorCredentials, found)),
+            )
         }
         Err(source) => {
             let (info, code) = match &source.kind {
@@ -52,7 +55,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
                 _ => (None, Code::DirectorUnreachable),
             };
             let found = format!("could not authenticate to the Director at `{url}`");
-            (info, Some(stranger(code, found).because(&source)))
+            (info, Some(unauthenticated(code, found).because(&source)))
         }
     };
     let too_old = info.as_ref().and_then(|info| {
@@ -64,7 +67,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
             ..Finding::fault(Code::DirectorTooOld, "bosh.url", found, remedy)
         })
     });
-    let faults: Vec<_> = stranger.into_iter().chain(too_old).collect();
+    let faults: Vec<_> = unauthenticated.into_iter().chain(too_old).collect();
     if !faults.is_empty() {
         return Err(faults);
     }

@@ -92,7 +92,7 @@ impl Subject {
     }
 
     /// Under which code the log has it when it does not take our credentials.
-    pub(crate) fn strangers(self) -> Code {
+    pub(crate) fn credentials_code(self) -> Code {
         match self {
             Self::Director | Self::DirectorUaa => Code::DirectorCredentials,
             Self::DirectorCredHub | Self::DirectorCredHubUaa => Code::CredHubCredentials,

@@ -103,7 +103,7 @@ fn refused(
     let key = applicant.key;
     let (code, remedy) = match &error.kind {
         FailureKind::Refused { name, .. } if name == "unauthorized_client" => (
-            subject.strangers(),
+            subject.credentials_code(),
             match applicant.kind {
                 ApplicantKind::Client => {
                     let name = applicant.name;
@@ -115,10 +115,10 @@ fn refused(
             },
         ),
         FailureKind::Refused { status, .. } if !status.is_server_error() => {
-            (subject.strangers(), applicant.stranger(uaa))
+            (subject.credentials_code(), applicant.unauthenticated(uaa))
         }
         FailureKind::UnsendableCredentials => (
-            subject.strangers(),
+            subject.credentials_code(),
             format!("correct `{key}`: it has characters that no header can carry"),
         ),
         FailureKind::NoAnswer { source, .. } => (subject.unreachable(), silence(source, uaa).1),
@@ -155,7 +155,7 @@ impl fmt::Display for Applicant<'_> {
 
 impl Applicant<'_> {
     /// UAA does not tell whether the name is wrong or the secret.
-    fn stranger(self, uaa: &Server<'_>) -> String {
+    fn unauthenticated(self, uaa: &Server<'_>) -> String {
         let (name, key, at) = (self.name, self.key, uaa.authority());
         match self.kind {
             ApplicantKind::Client => format!(

@@ -60,7 +60,7 @@ fn a_failure_of_every_order_is_told_once_by_what_stands_on_stderr() {
         text.contains("order of plans `small`, `large`: exit code 1"),
         "{text}"
     );
-    assert!(text.contains("remedy: mend what stderr says"), "{text}");
+    assert!(text.contains("remedy: fix what stderr says"), "{text}");
 }
 
 #[test]

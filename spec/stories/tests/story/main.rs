@@ -41,7 +41,7 @@
 //! | `instance_clients` | each instance has a UAA client of its own |
 //! | `lifecycle_errands` | errands follow and precede |
 //! | `instance_configs` | adapters ask for BOSH configs, and give them up |
-//! | `onlookers` | somebody looks at an instance at the Director |
+//! | `observers` | somebody looks at an instance at the Director |
 //! | `leftovers` | something cannot be cleaned up, or nobody remembers |
 //! | `parallel_orders`, `quotas` | many ask at once |
 //! | `start_up`, `start_up_checks` | the configuration is wrong, or an upstream is not there, too old or does not know us |
@@ -109,8 +109,8 @@ mod marketplace;
 mod matrix;
 mod metrics;
 mod migrating;
+mod observers;
 mod old_foundations;
-mod onlookers;
 mod operation_status;
 mod orphans;
 mod outgoing_calls;

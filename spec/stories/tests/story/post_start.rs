@@ -1,4 +1,4 @@
-//! `broker-post-start` (`spec/contracts/errands.md` §9, its weakness 11.3 #4 mended).
+//! `broker-post-start` (`spec/contracts/errands.md` §9, its weakness 11.3 #4 fixed).
 
 use std::fs;
 

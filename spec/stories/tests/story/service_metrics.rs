@@ -1,4 +1,4 @@
-//! `collect-service-metrics` (`spec/contracts/errands.md` §8, its weakness 11.3 #3 mended).
+//! `collect-service-metrics` (`spec/contracts/errands.md` §8, its weakness 11.3 #3 fixed).
 
 use odb_stories::{Errand, ErrandConfiguration, ErrandRun, Foundation, Secrets, StandIn};
 use serde_json::{Value, json};

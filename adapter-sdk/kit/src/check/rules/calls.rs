@@ -8,7 +8,7 @@ rules! {
 
     PLAIN_ORDER_FAILS: Error "C-02" "an order without parameters fails",
         why: "`cf create-service` without `-c` is what most users type",
-        remedy: "mend what stderr says; where that is a parameter, give it a default; see that plans and releases of the check's inputs are those that the adapter needs",
+        remedy: "fix what stderr says; where that is a parameter, give it a default; see that plans and releases of the check's inputs are those that the adapter needs",
         section: "Which calls an operation makes";
 
     STDIN_FORM: Error "C-03" "the question on stdin is not understood",

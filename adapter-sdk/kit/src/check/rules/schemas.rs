@@ -8,7 +8,7 @@ rules! {
 
     SCHEMA_INVALID: Error "J-02" "a plan schema is not a valid JSON Schema of draft 4",
         why: "with `enable_plan_schemas` the broker refuses to work with such an adapter",
-        remedy: "mend the schema; `exclusiveMinimum` is a boolean in draft 4, and there is no `const`",
+        remedy: "fix the schema; `exclusiveMinimum` is a boolean in draft 4, and there is no `const`",
         section: "Plan schemas";
 
     SCHEMA_TOO_STRICT: Error "J-03" "a plan schema refuses parameters that are valid",
@@ -23,6 +23,6 @@ rules! {
 
     SCHEMAS_FAIL: Error "J-05" "`generate-plan-schemas` fails",
         why: "with `enable_plan_schemas` the broker refuses to work with such an adapter",
-        remedy: "mend what stderr says; an adapter without schemas ends with exit code 10",
+        remedy: "fix what stderr says; an adapter without schemas ends with exit code 10",
         section: "Plan schemas";
 }

@@ -18,6 +18,6 @@ rules! {
 
     REGENERATION_FAILS: Error "D-04" "a search for pending changes, an update or an upgrade that changes nothing fails",
         why: "the instance can never be updated or upgraded again",
-        remedy: "mend what stderr says; what the request does not say is in the previous manifest",
+        remedy: "fix what stderr says; what the request does not say is in the previous manifest",
         section: "What an author must do";
 }

@@ -164,7 +164,7 @@ impl Ledger {
         Some(usage)
     }
 
-    /// The places that are taken by others than `ordered`. `lately` is how long ago something can have happened here that
+    /// The places that are taken by others than `ordered`. `recently` is how long ago something can have happened here that
     /// the source has not heard of.
     pub(super) fn exactly(
         &mut self,
@@ -172,7 +172,7 @@ impl Ledger {
         here: &Here,
         ordered: &InstanceId,
         now: Instant,
-        lately: Duration,
+        recently: Duration,
     ) -> Usage {
         self.learn(listing, here, now);
         let records: BTreeMap<_, _> = listing
@@ -196,11 +196,11 @@ impl Ledger {
                     let occupancy = occupancy.or_else(|| listing.markers.get(instance));
                     self.listed_place(record, occupancy, listing)
                 }
-                (None, Some(occupancy)) => unlisted_place(occupancy, now, lately),
+                (None, Some(occupancy)) => unlisted_place(occupancy, now, recently),
                 (None, None) => listing
                     .markers
                     .get(instance)
-                    .map(|occupancy| unlisted_place(occupancy, now, lately))
+                    .map(|occupancy| unlisted_place(occupancy, now, recently))
                     .unwrap_or_default(),
             };
             plans.extend(self.reserved.get(instance).cloned());
@@ -364,12 +364,12 @@ fn may_be_at_its_origin(kind: OccupancyKind) -> bool {
 }
 
 /// Where an instance takes its place that the source does not know: not yet, or no more.
-fn unlisted_place(occupancy: &Occupancy, now: Instant, lately: Duration) -> BTreeSet<PlanId> {
+fn unlisted_place(occupancy: &Occupancy, now: Instant, recently: Duration) -> BTreeSet<PlanId> {
     let takes_a_place = match occupancy.kind {
         OccupancyKind::Arriving | OccupancyKind::Leaving => true,
         OccupancyKind::Arrived | OccupancyKind::Remaining => occupancy
             .since
-            .is_some_and(|since| now.saturating_duration_since(since) < lately),
+            .is_some_and(|since| now.saturating_duration_since(since) < recently),
         OccupancyKind::Absent => false,
     };
     let plan = occupancy.plan.clone();

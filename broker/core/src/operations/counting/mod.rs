@@ -160,8 +160,8 @@ impl Counting {
         // Looking and reserving are one step: two orders must not see the same last place.
         let mut ledger = self.ledger.lock();
         let here = here(engine);
-        let lately = self.timings.remembered;
-        let usage = ledger.exactly(&listing, &here, instance, Instant::now(), lately);
+        let recently = self.timings.remembered;
+        let usage = ledger.exactly(&listing, &here, instance, Instant::now(), recently);
         check_quotas(&self.offering, plan, &usage)?;
         Ok(self.keep(&mut ledger, &here, wanted))
     }

@@ -3,29 +3,29 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `blueprint` | what the client of an instance shall be: a pure function of definition, instance and place |
+//! | `desired_client` | what the client of an instance shall be: a pure function of definition, instance and place |
 //! | `marks` | what the broker writes into a client to know it again |
 //! | `secret` | secrets of new clients |
-//! | `keeper` | makes, changes, restores and deletes clients |
+//! | `service` | makes, changes, restores and deletes clients |
 //! | `preview` | tells what an upgrade would make of a client |
-//! | `renewal` | gives clients another secret, and sees to it that a secret is where it belongs |
+//! | `rotation` | rotates secrets, and checks that a secret is where it belongs |
 //! | `client` | the client of one instance, as an operation has it in hand |
 //! | `fault` | what can go wrong |
 //!
 //! A client has the id of its instance. Nothing is remembered here: what was made and not handed over is known by its marks.
 
-mod blueprint;
 mod client;
+mod desired_client;
 mod fault;
-mod keeper;
 mod marks;
 mod preview;
-mod renewal;
+mod rotation;
 mod secret;
+mod service;
 
-pub use blueprint::Whereabouts;
 pub use client::{InstanceClient, Making};
+pub use desired_client::CfContext;
 pub use fault::ClientFault;
-pub use keeper::InstanceClients;
 pub use preview::ClientPreview;
 pub(crate) use preview::client_of_an_order;
+pub use service::InstanceClients;

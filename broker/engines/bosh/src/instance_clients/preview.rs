@@ -10,11 +10,11 @@ use odb_config::ClientDefinition;
 use secrecy::SecretString;
 
 use super::{
-    ClientFault, InstanceClient, InstanceClients, Whereabouts,
-    blueprint::{Blueprint, client_id},
+    CfContext, ClientFault, InstanceClient, InstanceClients,
     client::Origin,
-    keeper::NO_SECRET,
+    desired_client::{DesiredClient, client_id},
     marks::Marks,
+    service::NO_SECRET,
 };
 
 /// Stands for a secret that is made when it is needed; as long as those are.
@@ -35,16 +35,16 @@ impl InstanceClients {
         &self,
         call: &Call,
         instance: &InstanceId,
-        place: &Whereabouts,
+        place: &CfContext,
         succeeded: Option<&ContextId>,
     ) -> Result<Option<ClientPreview>, ClientFault> {
         let Some((administration, definition)) = self.in_use() else {
             return Ok(None);
         };
-        let blueprint = self.blueprint(definition);
+        let desired_client = self.desired_client(definition);
         let found = administration.client(call, &client_id(instance)).await;
         let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
-            let made = made_for(&blueprint, instance, place)?;
+            let made = made_for(&desired_client, instance, place)?;
             return Ok(Some(ClientPreview {
                 told: made.for_adapter(),
                 change: Some(ChangeSort::Added),
@@ -57,8 +57,8 @@ impl InstanceClients {
         let is_settled = succeeded.is_some_and(|succeeded| marks.is_made_by(succeeded));
         let is_to_be_renewed = marks.made_by.is_some() && !is_settled;
         let made_by = marks.made_by.filter(|_| is_to_be_renewed);
-        let wanted = blueprint.renewed(&found, place, made_by);
-        let is_changed = is_to_be_renewed || !Blueprint::is_met_by(&wanted, &found);
+        let wanted = desired_client.renewed(&found, place, made_by);
+        let is_changed = is_to_be_renewed || !DesiredClient::is_met_by(&wanted, &found);
         let client = InstanceClient {
             instance: instance.clone(),
             registration: wanted,
@@ -80,25 +80,25 @@ pub(crate) fn client_of_an_order(
     definition: &ClientDefinition,
     offering: &OfferingId,
     instance: &InstanceId,
-    place: &Whereabouts,
+    place: &CfContext,
 ) -> Result<UaaClient, ClientFault> {
-    let blueprint = Blueprint {
+    let desired_client = DesiredClient {
         definition,
         offering,
     };
-    Ok(made_for(&blueprint, instance, place)?.for_adapter())
+    Ok(made_for(&desired_client, instance, place)?.for_adapter())
 }
 
 fn made_for(
-    blueprint: &Blueprint<'_>,
+    desired_client: &DesiredClient<'_>,
     instance: &InstanceId,
-    place: &Whereabouts,
+    place: &CfContext,
 ) -> Result<InstanceClient, ClientFault> {
     let operation = ContextId::random();
     Ok(InstanceClient {
         instance: instance.clone(),
-        registration: blueprint.new_client(instance, place, operation.to_string())?,
-        secret: placeholder(blueprint.definition),
+        registration: desired_client.new_client(instance, place, operation.to_string())?,
+        secret: placeholder(desired_client.definition),
         origin: Origin::Made { operation },
     })
 }

@@ -13,7 +13,7 @@ use crate::{
     configs::CurrentConfigs,
     deployment::deployment,
     fault::Fault,
-    instance_clients::{ClientFault, ClientPreview, Whereabouts},
+    instance_clients::{CfContext, ClientFault, ClientPreview},
     manifest::planned::{Planned, PlannedClient, Verdict},
     orders::{
         current::AtRest,
@@ -86,7 +86,7 @@ async fn preview_client(
         preparation::call_of_preparation(engine, order),
         &engine.upstreams.clients,
     );
-    let place = Whereabouts::of(&order.parameters);
+    let place = CfContext::of(&order.parameters);
     let preview = clients
         .preview(&call, &order.instance, &place, previous.succeeded.as_ref())
         .await;

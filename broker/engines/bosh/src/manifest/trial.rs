@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::{
     adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
     deployment::deployment,
-    instance_clients::{ClientFault, Whereabouts, client_of_an_order},
+    instance_clients::{CfContext, ClientFault, client_of_an_order},
     manifest::checks::{self, ManifestFault},
     secrets::{InstanceSecrets, SecretFault},
 };
@@ -227,7 +227,7 @@ fn client(
     let cf = config.cloud_foundry.as_ref();
     cf.and_then(|cf| cf.client_definition.as_ref())
         .map(|definition| {
-            let place = Whereabouts::of(request);
+            let place = CfContext::of(request);
             client_of_an_order(definition, &config.offering.id, instance, &place)
         })
         .transpose()

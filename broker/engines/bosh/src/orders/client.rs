@@ -12,7 +12,7 @@ use odb_redaction::Chain;
 use crate::{
     BoshEngine,
     fault::Fault,
-    instance_clients::{ClientFault, InstanceClient, Whereabouts},
+    instance_clients::{CfContext, ClientFault, InstanceClient},
     orders::preparation::{self, Previous},
     reconciler::sweeps::{Look, sweep},
 };
@@ -30,7 +30,7 @@ pub(crate) async fn client(
         &order.instance,
     );
     let clients = &engine.upstreams.clients;
-    let place = Whereabouts::of(&order.parameters);
+    let place = CfContext::of(&order.parameters);
     let client = match previous {
         None => clients.make(&call, instance, &place, operation).await,
         Some(previous) => {

@@ -15,8 +15,8 @@ use crate::{
     fault::Fault,
     orders::{hand_over, preparation::Prepared, submission::Work},
     reconciler::{
-        leftovers,
         operation::{Begun, Operation, UNKNOWN_TASK},
+        residual_resources,
     },
     records::{
         in_flight::{self, InFlight},
@@ -114,7 +114,7 @@ async fn try_to_delete(engine: &BoshEngine, order: &Order, wish: Wish) -> Result
     let errands = match deployed(engine, &call, &name, stored.as_ref()).await? {
         Deployed::Yes => errands_before_delete(engine, &order.plan),
         Deployed::Never => Vec::new(),
-        Deployed::Absent => return remove_leftovers(engine, order, stored.as_ref()).await,
+        Deployed::Absent => return remove_residual_resources(engine, order, stored.as_ref()).await,
     };
     match start_delete(engine, order, wish, errands, stored.as_ref()).await {
         Err(
@@ -124,7 +124,7 @@ async fn try_to_delete(engine: &BoshEngine, order: &Order, wish: Wish) -> Result
             }),
         ) if is_gone(engine, &call, &name).await? => {
             tracing::debug!(error = %Chain(&fault), "somebody else has deleted it");
-            remove_leftovers(engine, order, stored.as_ref()).await
+            remove_residual_resources(engine, order, stored.as_ref()).await
         }
         Err(Fault::Submit(SubmitError::Refused {
             status: StatusCode::UNAUTHORIZED,
@@ -284,13 +284,13 @@ fn delete_marker(
 }
 
 /// The deployment is not there; nothing else of the instance shall be, either.
-async fn remove_leftovers(
+async fn remove_residual_resources(
     engine: &BoshEngine,
     order: &Order,
     stored: Option<&StoredMarker>,
 ) -> Result<Deleted, Fault> {
     let client = ClientRole::after(stored);
-    leftovers::remove(&engine.upstreams, &order.call(), &order.instance, client)
+    residual_resources::remove(&engine.upstreams, &order.call(), &order.instance, client)
         .await
         .map_err(|source| Fault::Leftovers { source })?;
     engine.drivers.forget(&order.instance);

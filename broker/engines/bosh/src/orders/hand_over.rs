@@ -22,8 +22,8 @@ use crate::{
         submission,
     },
     reconciler::{
-        leftovers::LeftoversFault,
         operation::{Begun, Operation},
+        residual_resources::CleanupError,
         sweeps,
     },
     records::{
@@ -253,7 +253,7 @@ async fn put_secrets_back(
     engine: &BoshEngine,
     call: &Call,
     operation: &Operation,
-) -> Result<(), LeftoversFault> {
+) -> Result<(), CleanupError> {
     let Upstreams {
         director, secrets, ..
     } = &*engine.upstreams;

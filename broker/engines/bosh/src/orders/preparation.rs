@@ -19,7 +19,7 @@ use crate::{
     configs::ConfigChanges,
     deployment::deployment,
     fault::Fault,
-    instance_clients::{InstanceClient, Making, Whereabouts},
+    instance_clients::{CfContext, InstanceClient, Making},
     manifest::{checks, planned::PlannedClient},
     orders::{client, submission::Work},
     records::marker::{ClientRole, Marker, NewMarker},
@@ -128,7 +128,7 @@ async fn prepare_with(
         &engine.upstreams.clients,
     );
     if let Some(client) = client.as_deref_mut() {
-        let place = Whereabouts::of(&order.parameters);
+        let place = CfContext::of(&order.parameters);
         clients.bring_up_to_date(&call, client, &place).await?;
     }
     let client_change = match client.as_deref() {

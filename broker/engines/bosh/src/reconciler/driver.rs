@@ -36,11 +36,11 @@ use crate::{
     deployment::force,
     orders::submission::{self, Work},
     reconciler::{
-        insistence::{self, Inquirer},
         narrative::{self, Cancelling, LatestStep, Scene},
         next_step::{Doing, Former, Judged, Progress, Stage, Step, next_step},
         observer::Observer,
         operation::{Begun, Operation, Plea, Snapshot, SnapshotState},
+        retry::{self, Retrier},
         traces::Verdict,
     },
     records::{
@@ -143,13 +143,13 @@ impl Driver {
         operation: Operation,
         snapshot: watch::Sender<Snapshot>,
     ) -> Self {
-        let inquirer = Inquirer::new(
+        let retrier = Retrier::new(
             &upstreams.timings,
             operation.record.request.clone(),
             snapshot.clone(),
         );
         Self {
-            observer: Observer::new(upstreams.clone(), &operation, inquirer.clone()),
+            observer: Observer::new(upstreams.clone(), &operation, retrier.clone()),
             unconfirmed: Unconfirmed::of(&operation),
             seen: Vec::new(),
             steps: BTreeMap::new(),
@@ -157,7 +157,7 @@ impl Driver {
             context: Context {
                 upstreams,
                 operation,
-                inquirer,
+                retrier,
             },
             latest: LatestStep::default(),
             snapshot,
@@ -347,7 +347,7 @@ impl Driver {
                     self.unconfirmed.begin();
                 }
                 attempts.failed = attempts.failed.saturating_add(1);
-                insistence::tell(attempts.failed, &error, "start the next step");
+                retry::log(attempts.failed, &error, "start the next step");
                 attempts.backoff.pause().await;
             }
             Err(error) => {
@@ -406,7 +406,7 @@ impl Driver {
 
     /// The first task of the operation that is cut short may still be on its way.
     async fn await_former(&mut self) {
-        self.tell(0);
+        self.report_stage(0);
         if self.is_unconfirmed() {
             sleep(self.context.upstreams.timings.first_retry).await;
         } else {
@@ -416,7 +416,7 @@ impl Driver {
 
     /// Removes what an instance leaves behind.
     async fn clean_up(&self) -> Result<(), Obstacle> {
-        self.tell(self.stages.len());
+        self.report_stage(self.stages.len());
         cleanup::remove_instance(&self.context).await
     }
 
@@ -456,7 +456,7 @@ impl Driver {
         self.latest = LatestStep::default();
         // The log is read from its beginning.
         self.steps.remove(&task);
-        self.tell(stage);
+        self.report_stage(stage);
         let timings = self.context.upstreams.timings;
         let mut offset = 0;
         let mut backoff = Backoff::between_looks(&timings);
@@ -464,7 +464,7 @@ impl Driver {
             backoff.pause().await;
             let director = &self.context.upstreams.director;
             let read = |call| async move { director.task(&call, task).await };
-            let seen = self.context.inquirer.insist("read the task", read).await?;
+            let seen = self.context.retrier.retry("read the task", read).await?;
             let seen = seen.map_or(TaskState::Done, |seen| seen.state);
             if seen.is_finished() {
                 tracing::info!(bosh.task.id = task.number(), "the task has ended");
@@ -489,13 +489,13 @@ impl Driver {
                     "could not read the event log"
                 ),
             }
-            self.tell(stage);
+            self.report_stage(stage);
         }
     }
 
     async fn start(&mut self, stage: usize) -> Result<(), SubmitError> {
         self.latest = LatestStep::default();
-        self.tell(stage);
+        self.report_stage(stage);
         let upstreams = &self.context.upstreams;
         let (director, context) = (&upstreams.director, &self.context.operation.record.context);
         let work = match &self.stages[stage] {
@@ -529,7 +529,7 @@ impl Driver {
         Ok(())
     }
 
-    fn tell(&self, stage: usize) {
+    fn report_stage(&self, stage: usize) {
         let description = narrative::in_progress(&Scene {
             kind: self.context.operation.kind(),
             stages: &self.stages,

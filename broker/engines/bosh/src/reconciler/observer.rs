@@ -17,10 +17,10 @@ use crate::{
     Upstreams,
     deployment::of_context,
     reconciler::{
-        insistence::Inquirer,
         narrative::failure::BadEnd,
         next_step::{Doing, FormerTask, Judged, Progress},
         operation::Operation,
+        retry::Retrier,
     },
 };
 
@@ -34,7 +34,7 @@ const OUTPUT_TAIL: usize = 1000;
 pub(crate) struct Observer {
     upstreams: Arc<Upstreams>,
     deployment: DeploymentName,
-    inquirer: Inquirer,
+    retrier: Retrier,
     /// Tasks that were started or found; the Director's list by context might lag behind.
     known: BTreeSet<TaskId>,
     /// What ended tasks came to; they do not change any more.
@@ -46,15 +46,11 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn new(
-        upstreams: Arc<Upstreams>,
-        operation: &Operation,
-        inquirer: Inquirer,
-    ) -> Self {
+    pub(crate) fn new(upstreams: Arc<Upstreams>, operation: &Operation, retrier: Retrier) -> Self {
         Self {
             upstreams,
             deployment: operation.deployment(),
-            inquirer,
+            retrier,
             known: operation.first_task.into_iter().collect(),
             judged: BTreeMap::new(),
             bad_ends: BTreeMap::new(),
@@ -119,8 +115,8 @@ impl Observer {
         let asked = Instant::now();
         let list = |call| async move { director.tasks(&call, filter).await };
         let (mut tasks, unanswered) = self
-            .inquirer
-            .insist_counting("list the tasks of the operation", list)
+            .retrier
+            .retry_counting("list the tasks of the operation", list)
             .await?;
         self.note_answer(asked, unanswered);
         tasks.retain(|task| task.deployment.as_ref() == Some(&self.deployment));
@@ -136,8 +132,8 @@ impl Observer {
             let asked = Instant::now();
             let read = |call| async move { director.task(&call, id).await };
             let (task, unanswered) = self
-                .inquirer
-                .insist_counting("read a task of the operation", read)
+                .retrier
+                .retry_counting("read a task of the operation", read)
                 .await?;
             self.note_answer(asked, unanswered);
             tasks.extend(task);
@@ -191,8 +187,8 @@ impl Observer {
         let director = &self.upstreams.director;
         let read = |call| async move { director.errand_results(&call, task).await };
         let results = self
-            .inquirer
-            .insist("read the results of a lifecycle errand", read)
+            .retrier
+            .retry("read the results of a lifecycle errand", read)
             .await?;
         for result in results.iter().filter(|result| !result.succeeded()) {
             log_failure(task, result);

@@ -170,7 +170,7 @@ fn record_with(
     record_of(instance, found, known, is_given_up)
 }
 
-/// What this process knows of the places of the instances that it works on, or has worked on lately.
+/// What this process knows of the places of the instances that it works on, or has worked on recently.
 pub(crate) fn occupied(engine: &BoshEngine) -> Vec<(InstanceId, Occupancy)> {
     engine.drivers.occupied()
 }

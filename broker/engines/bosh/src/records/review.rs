@@ -213,7 +213,7 @@ async fn look_back_at(
         log.complete();
     }
     let error = (progress == Progress::Failed)
-        .then(|| BadEnd::of(task, &results).tell(task.id, &chunk.events));
+        .then(|| BadEnd::of(task, &results).describe(task.id, &chunk.events));
     let judged = Judged {
         id: task.id,
         doing,

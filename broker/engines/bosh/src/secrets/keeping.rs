@@ -11,7 +11,7 @@ use odb_core::credhub_names::is_exactly_below;
 use odb_redaction::Chain;
 
 use super::{FormerSecret, InstanceSecrets, NewSecret, reference::used_in};
-use crate::{deployment::deployment, fault::Fault, reconciler::leftovers::LeftoversFault};
+use crate::{deployment::deployment, fault::Fault, reconciler::residual_resources::CleanupError};
 
 impl InstanceSecrets {
     /// Whether secrets are kept at all.
@@ -117,7 +117,7 @@ impl InstanceSecrets {
         call: &Call,
         director: &Director,
         instance: &InstanceId,
-    ) -> Result<(), LeftoversFault> {
+    ) -> Result<(), CleanupError> {
         let Some(credhub) = &self.credhub else {
             return Ok(());
         };
@@ -126,7 +126,7 @@ impl InstanceSecrets {
             .await
         {
             // As with configs: who may not is told, and the instance is gone all the same.
-            Err(LeftoversFault::Service(
+            Err(CleanupError::Service(
                 error @ ServiceError {
                     kind:
                         FailureKind::Refused {
@@ -149,7 +149,7 @@ impl InstanceSecrets {
         call: &Call,
         director: &Director,
         instance: &InstanceId,
-    ) -> Result<(), LeftoversFault> {
+    ) -> Result<(), CleanupError> {
         let found = credhub.names_like(call, instance.as_str()).await?;
         let (own, mut others) = self.of_instance(instance, found);
         if !others.is_empty() && has_twin(call, director, instance).await? {
@@ -206,7 +206,7 @@ async fn has_twin(
     call: &Call,
     director: &Director,
     instance: &InstanceId,
-) -> Result<bool, LeftoversFault> {
+) -> Result<bool, CleanupError> {
     let own = deployment(instance);
     let deployments = director.deployments(call).await?;
     Ok(deployments.iter().any(|other| {

@@ -33,7 +33,7 @@ GROUPS = {"cache": ["cache-server"], "smoke": ["smoke-tests"]}
 
 
 class UserError(Exception):
-    """Something that the platform user can mend."""
+    """Something that the platform user can fix."""
 
 
 def log(text):

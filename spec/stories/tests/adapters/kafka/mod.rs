@@ -1,4 +1,4 @@
-//! The adapter for Kafka as `spec/contracts/adapter-protocol.md` describes it under "Kafka", its defects mended.
+//! The adapter for Kafka as `spec/contracts/adapter-protocol.md` describes it under "Kafka", its defects fixed.
 //!
 //! | module | what is asked |
 //! | --- | --- |

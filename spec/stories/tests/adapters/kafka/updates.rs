@@ -23,7 +23,7 @@ fn what_a_user_chose_is_kept_wherever_the_group_stands() {
 }
 
 #[test]
-fn a_deployed_value_that_nobody_can_have_chosen_is_told_to_the_operator_until_it_is_mended() {
+fn a_deployed_value_that_nobody_can_have_chosen_is_told_to_the_operator_until_it_is_fixed() {
     let deployed = generated(&create(&plan(), &json!({"default_replication_factor": 2})));
     for wrong in ["99999", "0", "many"] {
         let mut deployed = parsed(&deployed);
@@ -42,8 +42,8 @@ fn a_deployed_value_that_nobody_can_have_chosen_is_told_to_the_operator_until_it
             "{wrong}: {run:?}"
         );
         let chosen = json!({"default_replication_factor": 1});
-        let mended = generated(&update(&plan(), &plan(), &deployed, &chosen));
-        assert_eq!(properties(&mended)["default_replication_factor"], 1);
+        let fixed = generated(&update(&plan(), &plan(), &deployed, &chosen));
+        assert_eq!(properties(&fixed)["default_replication_factor"], 1);
     }
 }
 

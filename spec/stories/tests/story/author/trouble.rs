@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{UP, order};
 
 #[tokio::test]
-async fn a_broken_broker_yml_is_told_by_line_and_the_broker_goes_on_until_it_is_mended() {
+async fn a_broken_broker_yml_is_told_by_line_and_the_broker_goes_on_until_it_is_fixed() {
     let workshop = Workshop::new();
     let sandbox = workshop.start(&workshop.redis_adapter()).await;
     let before = sandbox.broker().id;
@@ -49,7 +49,7 @@ async fn a_broken_broker_yml_is_told_by_line_and_the_broker_goes_on_until_it_is_
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_template_is_on_the_screen_by_file_and_line_until_it_is_mended() {
+async fn what_is_wrong_with_a_template_is_on_the_screen_by_file_and_line_until_it_is_fixed() {
     let workshop = Workshop::new();
     let folder = workshop.copy_of_example("redis");
     let sandbox = workshop.start(folder.path()).await;
@@ -79,7 +79,7 @@ async fn an_adapter_that_gives_no_schemas_is_told_once_for_each_plan_with_its_wo
     let template = "manifest.yml.tera";
 
     folder.edit(template, "{{ values.maxclients }}", "{{ nope");
-    sandbox.tells(&["orders fail until it is mended"], 1).await;
+    sandbox.tells(&["orders fail until it is fixed"], 1).await;
 
     let told = sandbox.told();
     let words = told

@@ -44,10 +44,10 @@ impl Driver {
     /// Cancels a task and waits for its end. It may end well before it notices, and one whose worker has died ends when the
     /// Director has given that up. One that the Director does not let us cancel goes on to its own end.
     pub(super) async fn cancel(&mut self, task: TaskId, stage: usize) -> Result<(), Obstacle> {
-        self.tell(stage);
+        self.report_stage(stage);
         let director = &self.context.upstreams.director;
         let cancel = |call| async move { director.cancel(&call, task).await };
-        match self.context.inquirer.insist("cancel a task", cancel).await {
+        match self.context.retrier.retry("cancel a task", cancel).await {
             Ok(Cancellation::Requested) => {
                 tracing::info!(bosh.task.id = task.number(), "the task is being cancelled");
                 self.note_plea(Plea::Granted);

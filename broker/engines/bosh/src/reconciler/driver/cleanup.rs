@@ -17,23 +17,24 @@ use crate::{
     Upstreams, configs,
     deployment::config_name,
     instance_clients::{ClientFault, Making},
-    reconciler::leftovers::{self, LeftoversFault},
+    reconciler::residual_resources::{self, CleanupError},
     records::marker::ClientRole,
 };
 
 /// Removes what an instance leaves behind; the marker goes last. A server that fails for long ends the operation: its
 /// deployment is deleted, and a repeat of the deletion removes the rest.
 pub(super) async fn remove_instance(context: &Context) -> Result<(), Obstacle> {
-    let inquirer = context.inquirer.within(context.upstreams.timings.clean_up);
-    let found = context.look_up(&inquirer).await;
+    let retrier = context.retrier.within(context.upstreams.timings.clean_up);
+    let found = context.look_up(&retrier).await;
     if !is_absent(&found.map_err(Obstacle::unclean)?) {
         return Err(Obstacle::new("the deployment is still there".to_owned()));
     }
     let (upstreams, instance) = (&context.upstreams, &context.operation.instance);
     let client = context.operation.record.client;
-    let remove = |call| async move { leftovers::remove(upstreams, &call, instance, client).await };
+    let remove =
+        |call| async move { residual_resources::remove(upstreams, &call, instance, client).await };
     let what = "remove what the instance leaves behind";
-    let removed = inquirer.insist(what, remove).await;
+    let removed = retrier.retry(what, remove).await;
     removed.map_err(Obstacle::unclean)
 }
 
@@ -73,13 +74,13 @@ async fn prune_secrets(context: &Context) {
     if !deploys || !context.upstreams.secrets.are_kept() {
         return;
     }
-    let warn = |fault: &LeftoversFault| tracing::warn!(code = %Code::CleanUp, error = %Chain(fault), "could not delete secrets that are not used any more");
+    let warn = |fault: &CleanupError| tracing::warn!(code = %Code::CleanUp, error = %Chain(fault), "could not delete secrets that are not used any more");
     context
         .try_often(|| try_to_prune_secrets(context), warn)
         .await;
 }
 
-async fn try_to_prune_secrets(context: &Context) -> Result<(), LeftoversFault> {
+async fn try_to_prune_secrets(context: &Context) -> Result<(), CleanupError> {
     let Upstreams {
         director,
         secrets,
@@ -136,7 +137,7 @@ async fn try_to_settle_client(context: &Context) -> Result<(), ClientFault> {
                 .await
         }
         ClientRole::Kept if redeployed && !clients.are_defined() => {
-            let call = leftovers::call_about_client(&context.upstreams, &call);
+            let call = residual_resources::call_about_client(&context.upstreams, &call);
             clients.delete(&call, instance).await
         }
         ClientRole::None | ClientRole::Kept => Ok(()),

@@ -13,8 +13,8 @@ use crate::{
     Upstreams,
     deployment::task_reference,
     reconciler::{
-        insistence::{Inquirer, Transient},
         operation::Operation,
+        retry::{Retrier, Transient},
     },
     records::markers::{ReadMarkerError, StoredMarker},
     wait::Backoff,
@@ -27,7 +27,7 @@ const CLEAN_UP_ATTEMPTS: u32 = 4;
 pub(super) struct Context {
     pub(super) upstreams: Arc<Upstreams>,
     pub(super) operation: Operation,
-    pub(super) inquirer: Inquirer,
+    pub(super) retrier: Retrier,
 }
 
 impl Context {
@@ -42,14 +42,14 @@ impl Context {
     }
 
     pub(super) async fn deployment(&self) -> Result<Deployment, ServiceError> {
-        self.look_up(&self.inquirer).await
+        self.look_up(&self.retrier).await
     }
 
-    /// Looks the deployment up as long as `inquirer` has time.
-    pub(super) async fn look_up(&self, inquirer: &Inquirer) -> Result<Deployment, ServiceError> {
+    /// Looks the deployment up as long as `retrier` has time.
+    pub(super) async fn look_up(&self, retrier: &Retrier) -> Result<Deployment, ServiceError> {
         let (director, name) = (&self.upstreams.director, &self.operation.deployment());
         let look = |call| async move { director.deployment(&call, name).await };
-        inquirer.insist("look the deployment up", look).await
+        retrier.retry("look the deployment up", look).await
     }
 
     /// The operation's marker is the latest one of the instance.
@@ -71,7 +71,7 @@ impl Context {
                 Err(ReadMarkerError::Director(error)) => Err(error),
             }
         };
-        self.inquirer.insist("read the marker", read).await
+        self.retrier.retry("read the marker", read).await
     }
 
     /// Tries to clean something up. After a few attempts it is left to the next operation, or to the deletion of the instance.

@@ -108,7 +108,7 @@ async fn read(context: &Context, observer: &Observer) -> Result<Traces, ServiceE
     };
     let (director, name) = (&context.upstreams.director, &context.operation.deployment());
     let read = |call| async move { traces::of(director, &call, name, footprint).await };
-    context.inquirer.insist("read the audit", read).await
+    context.retrier.retry("read the audit", read).await
 }
 
 /// The record of the operation's marker: what it did is later. A cancellation has written the marker once more.
@@ -119,8 +119,8 @@ async fn write_of_marker(context: &Context) -> Result<Option<AuditRecord>, Servi
     }
     let read = |call| async move { markers.writes(&call, &operation.instance).await };
     let writes = context
-        .inquirer
-        .insist("read the audit of the marker", read)
+        .retrier
+        .retry("read the audit of the marker", read)
         .await?;
     let later_writes = usize::from(context.is_cancelled());
     Ok(writes.into_iter().nth(later_writes))
@@ -140,8 +140,8 @@ async fn has_older_tasks(context: &Context) -> Result<bool, ServiceError> {
     };
     let list = |call| async move { director.tasks(&call, filter).await };
     let tasks = context
-        .inquirer
-        .insist("list the deployment's tasks", list)
+        .retrier
+        .retry("list the deployment's tasks", list)
         .await?;
     let Some(began) = operation.record.began.map(SystemTime::from) else {
         return Ok(false);

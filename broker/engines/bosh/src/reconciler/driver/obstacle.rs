@@ -91,7 +91,7 @@ impl Driver {
             task: Some(id),
             cause: end_of_task.map_or_else(
                 || format!("task {id} did not do what it should"),
-                |end_of_task| end_of_task.tell(id, events.as_deref().unwrap_or_default()),
+                |end_of_task| end_of_task.describe(id, events.as_deref().unwrap_or_default()),
             ),
             condition,
             end,

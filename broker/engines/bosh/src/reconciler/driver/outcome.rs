@@ -6,7 +6,7 @@ use odb_redaction::Chain;
 
 use super::context::Context;
 use crate::{
-    reconciler::insistence,
+    reconciler::retry,
     records::{marker::Outcome, markers::WriteMarkerError},
 };
 
@@ -45,7 +45,7 @@ pub(super) async fn write_outcome(
     match written {
         Ok(_) => Record::Closed,
         Err(WriteMarkerError::Director(error)) if error.is_transient() => {
-            insistence::tell(attempt, &error, "write the outcome down");
+            retry::log(attempt, &error, "write the outcome down");
             Record::NotYet
         }
         Err(error) => {

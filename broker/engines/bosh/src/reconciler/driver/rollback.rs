@@ -9,8 +9,8 @@ use super::context::{Context, is_absent};
 use crate::{
     configs,
     reconciler::{
-        leftovers::{self, LeftoversFault},
         operation::Operation,
+        residual_resources::{self, CleanupError},
     },
     records::marker::ClientRole,
     secrets::FormerSecret,
@@ -23,7 +23,7 @@ pub(super) async fn roll_back(context: &Context) {
     }
 }
 
-async fn try_to_roll_back(context: &Context) -> Result<(), LeftoversFault> {
+async fn try_to_roll_back(context: &Context) -> Result<(), CleanupError> {
     let (upstreams, operation) = (&context.upstreams, &context.operation);
     if !context.is_latest().await? {
         return Ok(());
@@ -33,19 +33,16 @@ async fn try_to_roll_back(context: &Context) -> Result<(), LeftoversFault> {
             let (director, name) = (&upstreams.director, &operation.deployment());
             configs::restore(director, &call, name, &operation.record.replaced_configs).await
         };
-        context
-            .inquirer
-            .insist("take configs back", restore)
-            .await?;
+        context.retrier.retry("take configs back", restore).await?;
         put_secrets_back(context).await?;
         undo_client(context).await;
     } else if is_absent(&context.deployment().await?) {
         let remove = |call| async move {
             let (instance, client) = (&operation.instance, operation.record.client);
-            leftovers::remove_without_marker(upstreams, &call, instance, client).await
+            residual_resources::remove_without_marker(upstreams, &call, instance, client).await
         };
         let what = "take configs and secrets back";
-        context.inquirer.insist(what, remove).await?;
+        context.retrier.retry(what, remove).await?;
     }
     Ok(take_markers_back(context).await?)
 }
@@ -58,8 +55,8 @@ async fn take_markers_back(context: &Context) -> Result<(), ServiceError> {
         let written = &written;
         let take_back = |call| async move { markers.take_back(&call, written).await };
         context
-            .inquirer
-            .insist("take the marker back", take_back)
+            .retrier
+            .retry("take the marker back", take_back)
             .await?;
         let before = context.latest_marker().await?.filter(|before| {
             operation.record.context == before.marker.context && before.id != *written
@@ -71,7 +68,7 @@ async fn take_markers_back(context: &Context) -> Result<(), ServiceError> {
 
 /// Makes secrets again what they were, but for what is in use: should the Director have dropped the tasks of what was
 /// handed over after all, its secrets stay.
-async fn put_secrets_back(context: &Context) -> Result<(), LeftoversFault> {
+async fn put_secrets_back(context: &Context) -> Result<(), CleanupError> {
     let (secrets, operation) = (&context.upstreams.secrets, &context.operation);
     let mut former = operation.record.former_secrets.clone();
     if former.is_empty() {
@@ -82,10 +79,7 @@ async fn put_secrets_back(context: &Context) -> Result<(), LeftoversFault> {
     }
     let former = &former;
     let put_back = |call| async move { secrets.put_back(&call, &operation.instance, former).await };
-    Ok(context
-        .inquirer
-        .insist("put secrets back", put_back)
-        .await?)
+    Ok(context.retrier.retry("put secrets back", put_back).await?)
 }
 
 /// What the operation did to the instance's UAA client is undone. A process that was not there when it was done knows

@@ -48,7 +48,7 @@ impl BadEnd {
 
     /// For example: `task 12: the errand health-check exited with 1 on redis-server/0: no route to host; last event: Running errand:
     /// redis-server/0 - done`. Of the event log nothing may be known.
-    pub(crate) fn tell(&self, task: TaskId, events: &[Event]) -> String {
+    pub(crate) fn describe(&self, task: TaskId, events: &[Event]) -> String {
         let mut names = InstanceNames::default();
         let events = names.tell_events(events);
         let mut steps = LatestStep::default();
@@ -60,13 +60,13 @@ impl BadEnd {
             let _ = write!(told, " ended in the state `{}`", self.state);
             match &self.result {
                 Some(result) => {
-                    let _ = write!(told, ": {}", redact(&names.tell(result)));
+                    let _ = write!(told, ": {}", redact(&names.replace_in(result)));
                 }
                 None => told.push_str(" and does not say why"),
             }
         }
         for (place, failed) in self.errands.iter().enumerate() {
-            let instance = names.tell(&format!("{}/{}", failed.group, failed.instance));
+            let instance = names.replace_in(&format!("{}/{}", failed.group, failed.instance));
             let _ = write!(
                 told,
                 "{} the errand {} exited with {} on {instance}",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn told(task: &Task, results: &[ErrandResult], events: &[Event]) -> String {
-        BadEnd::of(task, results).tell(task.id, events)
+        BadEnd::of(task, results).describe(task.id, events)
     }
 
     #[test]

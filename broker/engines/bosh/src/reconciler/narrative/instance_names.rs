@@ -20,8 +20,8 @@ impl InstanceNames {
         // The index may stand in a later line only.
         for event in events {
             if let Event::Step(step) = event {
-                self.tell(&step.stage);
-                self.tell(&step.task);
+                self.replace_in(&step.stage);
+                self.replace_in(&step.task);
             }
         }
         events.iter().map(|event| self.tell_event(event)).collect()
@@ -30,14 +30,14 @@ impl InstanceNames {
     fn tell_event(&mut self, event: &Event) -> Event {
         match event {
             Event::Step(step) => Event::Step(Step {
-                stage: self.tell(&step.stage),
-                task: self.tell(&step.task),
-                status: step.status.as_deref().map(|status| self.tell(status)),
+                stage: self.replace_in(&step.stage),
+                task: self.replace_in(&step.task),
+                status: step.status.as_deref().map(|status| self.replace_in(status)),
                 ..step.clone()
             }),
             Event::Failure(failure) => {
                 let mut failure = failure.clone();
-                failure.message = self.tell(&failure.message);
+                failure.message = self.replace_in(&failure.message);
                 Event::Failure(failure)
             }
             Event::Remark(_) => event.clone(),
@@ -46,7 +46,7 @@ impl InstanceNames {
 
     /// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`. Without an index the one that another text
     /// had with the same UUID is taken, and where there is none the group stands alone.
-    pub(crate) fn tell(&mut self, text: &str) -> String {
+    pub(crate) fn replace_in(&mut self, text: &str) -> String {
         let mut told = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(slash) = rest.find('/') {
@@ -125,7 +125,7 @@ mod tests {
             ),
             ("redis/0 and/or a/b".to_owned(), "redis/0 and/or a/b"),
         ] {
-            assert_eq!(names.tell(&text), told, "{text}");
+            assert_eq!(names.replace_in(&text), told, "{text}");
         }
     }
 

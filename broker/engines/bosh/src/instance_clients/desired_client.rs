@@ -1,4 +1,4 @@
-//! What the client of an instance shall be.
+//! The UAA client that an instance should have.
 
 use std::collections::BTreeSet;
 
@@ -21,16 +21,16 @@ const NOTHING: &str = "uaa.none";
 /// UAA gives this grant to whom it gives one of two others.
 const ADDED: &str = "refresh_token";
 
-/// Where an instance is and what its user calls it, as far as the platform tells.
+/// The Cloud Foundry context of an instance, as far as the request names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct CfContext {
     /// The guid of its space.
     pub space: Option<String>,
     /// Its name.
     pub name: Option<String>,
 }
 
-impl Whereabouts {
+impl CfContext {
     /// What a request tells; the space stands beside the context in those of older platforms.
     pub fn of(request: &RequestParameters) -> Self {
         let context = request.fields().get("context");
@@ -48,17 +48,17 @@ impl Whereabouts {
 
 /// The definition, for the clients of one offering.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Blueprint<'a> {
+pub(super) struct DesiredClient<'a> {
     pub(super) definition: &'a ClientDefinition,
     pub(super) offering: &'a OfferingId,
 }
 
-impl Blueprint<'_> {
+impl DesiredClient<'_> {
     /// A client that is not there yet.
     pub(super) fn new_client(
         &self,
         instance: &InstanceId,
-        place: &Whereabouts,
+        place: &CfContext,
         made_by: String,
     ) -> Result<ClientRegistration, ClientFault> {
         let definition = self.definition;
@@ -94,7 +94,7 @@ impl Blueprint<'_> {
     pub(super) fn renewed(
         &self,
         found: &ClientRegistration,
-        place: &Whereabouts,
+        place: &CfContext,
         made_by: Option<String>,
     ) -> ClientRegistration {
         let definition = self.definition;

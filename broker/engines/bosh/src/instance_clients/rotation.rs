@@ -12,8 +12,8 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use super::{
-    ClientFault, InstanceClient, InstanceClients, Making, blueprint::client_id, client::Origin,
-    marks::Marks,
+    ClientFault, InstanceClient, InstanceClients, Making, client::Origin,
+    desired_client::client_id, marks::Marks,
 };
 
 impl InstanceClients {

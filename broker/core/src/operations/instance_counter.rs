@@ -1,5 +1,5 @@
-//! Which service instances there are, counted for the operator's metrics: when somebody looks at them, and not more often
-//! than they are believed. Nobody is asked where nobody looks.
+//! Counts the service instances for the operator's metrics. A scrape starts a count, at most one per time to live; without
+//! scrapes the platform gets no request.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ const INSTANCES: &str = "service_instances";
 
 /// Counts the instances of one offering. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Census {
+pub(super) struct InstanceCounter {
     source: InstanceSource,
     offering: Arc<Offering>,
     timings: Timings,
@@ -41,7 +41,7 @@ struct Latest {
 struct Running(Arc<Mutex<Latest>>);
 
 impl Running {
-    /// Nothing if there is one already, or was one lately.
+    /// Nothing if a count is running, or the latest is younger than its time to live.
     fn begin(latest: &Arc<Mutex<Latest>>, believed: Duration) -> Option<Self> {
         let mut locked = latest.lock().unwrap_or_else(PoisonError::into_inner);
         let is_recent = locked.begun.is_some_and(|begun| begun.elapsed() < believed);
@@ -63,7 +63,7 @@ impl Drop for Running {
     }
 }
 
-impl Census {
+impl InstanceCounter {
     pub(super) fn new(source: InstanceSource, offering: Arc<Offering>, timings: &Timings) -> Self {
         Self {
             source,
@@ -73,19 +73,19 @@ impl Census {
         }
     }
 
-    /// Counts, unless that was done lately or somebody is at it. It is waited for a while only: what takes longer is told
-    /// to whoever looks next.
+    /// Counts, unless a count is running or recent. Waits for the count up to a timeout; a slower count shows in the next
+    /// scrape.
     pub(super) async fn refresh(&self, lifecycle: &Lifecycle) {
-        let Some(running) = Running::begin(&self.latest, self.timings.census_believed) else {
+        let Some(running) = Running::begin(&self.latest, self.timings.instance_count_ttl) else {
             return;
         };
-        let (census, stopping) = (self.clone(), lifecycle.stopping());
+        let (instance_counter, stopping) = (self.clone(), lifecycle.stopping());
         let counting = lifecycle.runtime().spawn(async move {
             let _running = running;
-            stopping.run_until_cancelled(census.count()).await;
+            stopping.run_until_cancelled(instance_counter.count()).await;
         });
         // A count that panics is in the log; what was counted before stays.
-        let _ = timeout(self.timings.census_awaited, counting).await;
+        let _ = timeout(self.timings.instance_count_timeout, counting).await;
     }
 
     async fn count(&self) {
@@ -94,7 +94,7 @@ impl Census {
             .records(&Call::within(self.timings.start_up))
             .await
         {
-            Ok(records) => tell(&metrics().fleet, &self.offering, &records),
+            Ok(records) => record(&metrics().fleet, &self.offering, &records),
             Err(error) => tracing::warn!(
                 code = %error.code(),
                 error = %Chain(&error),
@@ -104,8 +104,8 @@ impl Census {
     }
 }
 
-fn tell(told: &FleetMetrics, offering: &Offering, records: &[CountedInstance]) {
-    // What has gone to zero has to be told, too.
+fn record(fleet: &FleetMetrics, offering: &Offering, records: &[CountedInstance]) {
+    // A count that has become zero is recorded, too.
     let mut counts: BTreeMap<(Option<&str>, &'static str), u64> = BTreeMap::new();
     let offered = offering.plans.iter().map(|plan| Some(plan.name.as_str()));
     for plan in offered.chain([None]) {
@@ -125,7 +125,7 @@ fn tell(told: &FleetMetrics, offering: &Offering, records: &[CountedInstance]) {
         .into_iter()
         .map(|((plan, state), count)| InstanceCount { plan, state, count })
         .collect();
-    told.counted(&counts, &quotas(offering, &usage));
+    fleet.counted(&counts, &quotas(offering, &usage));
 }
 
 fn quotas<'a>(offering: &'a Offering, usage: &Usage) -> Vec<QuotaUse<'a>> {

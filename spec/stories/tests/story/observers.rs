@@ -27,7 +27,7 @@ async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_
         }))
         .await;
     director.look_at_vms(&deployment).await;
-    let onlooker = eventually("somebody looks at the VMs", TIMEOUT, async || {
+    let observer = eventually("somebody looks at the VMs", TIMEOUT, async || {
         let tasks = director.tasks_of(&deployment).await;
         let newest = tasks.last().cloned().unwrap_or_default();
         let is_at_it =
@@ -54,6 +54,6 @@ async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_
     assert_eq!(ended.state, "succeeded", "{ended:?}");
 
     let tasks = director.tasks_of(&deployment).await;
-    let still = tasks.iter().find(|task| task["id"] == onlooker["id"]);
+    let still = tasks.iter().find(|task| task["id"] == observer["id"]);
     assert_eq!(still.expect("it is there")["state"], "processing");
 }

@@ -1,5 +1,5 @@
-//! What a service instance leaves behind beside its deployment. Whatever is made for an instance and outlives its
-//! deployment is removed here, the marker last: with it the instance is forgotten.
+//! Removes what outlives the deployment of a service instance: credentials, secrets, configs, the UAA client, and last the
+//! marker, without which the broker no longer knows the instance.
 
 use odb_api_types::{code::Code, ids::InstanceId};
 use odb_clients::{FailureKind, ServiceError, http::Call};
@@ -10,22 +10,22 @@ use crate::{
     Upstreams,
     deployment::{config_name, deployment},
     instance_clients::ClientFault,
-    reconciler::insistence::Transient,
+    reconciler::retry::Transient,
     records::marker::ClientRole,
 };
 
-/// Why something is still there.
+/// A resource could not be removed.
 #[derive(Debug, thiserror::Error)]
-pub enum LeftoversFault {
-    /// The Director or a CredHub did not remove it, or did not say so.
+pub enum CleanupError {
+    /// A call to the Director or to a CredHub failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The instance's UAA client was not removed, or nobody said so.
+    /// The UAA client of the instance could not be deleted.
     #[error(transparent)]
     Client(#[from] ClientFault),
 }
 
-impl Transient for LeftoversFault {
+impl Transient for CleanupError {
     fn is_transient(&self) -> bool {
         match self {
             Self::Service(error) => error.is_transient(),
@@ -34,13 +34,13 @@ impl Transient for LeftoversFault {
     }
 }
 
-/// Removes everything that an instance leaves behind. Safe to repeat.
+/// Removes all residual resources of an instance. Idempotent.
 pub(crate) async fn remove(
     upstreams: &Upstreams,
     call: &Call,
     instance: &InstanceId,
     client: ClientRole,
-) -> Result<(), LeftoversFault> {
+) -> Result<(), CleanupError> {
     if let Some(bindings) = &upstreams.bindings {
         bindings.remove_all(call, instance).await?;
     }
@@ -55,7 +55,7 @@ pub(crate) async fn remove_without_marker(
     call: &Call,
     instance: &InstanceId,
     client: ClientRole,
-) -> Result<(), LeftoversFault> {
+) -> Result<(), CleanupError> {
     match upstreams.configs {
         BoshConfigs::Enabled => {
             tolerate_missing_rights(delete_configs(upstreams, call, instance).await)?;

@@ -1,4 +1,4 @@
-//! Who fails to authenticate waits for the answer, longer each time. Who knows the password never does.
+//! Delays the answers to failed authentication, longer each time. A request with the right password is never delayed.
 
 use std::{
     collections::HashMap,
@@ -13,19 +13,19 @@ use tokio::{
 
 use super::connection::Client;
 
-/// Failures that are answered at once: somebody has mistyped.
+/// Failures that are answered at once: a typing error.
 const FREE: u32 = 3;
 const FIRST_DELAY: Duration = Duration::from_millis(250);
-/// Nothing is known any more of a client that has not failed for this long.
+/// A client without failures for this long starts anew.
 const FORGOTTEN: Duration = Duration::from_mins(10);
-/// Clients that are told apart. All others share what they did.
+/// Clients that are counted one by one. All others share one count.
 const CLIENTS: usize = 4096;
-/// Answers that wait at once.
+/// How many answers are delayed at a time.
 const WAITING: usize = 64;
 
-/// Remembers who has failed to authenticate.
+/// Counts failed authentication by client.
 #[derive(Debug)]
-pub(super) struct Strangers {
+pub(super) struct AuthenticationThrottle {
     longest: Duration,
     known: Mutex<HashMap<Option<Client>, Failures>>,
     turns: Arc<Semaphore>,
@@ -37,19 +37,19 @@ struct Failures {
     last: Instant,
 }
 
-/// When a stranger is answered.
+/// When a failed authentication is answered.
 #[derive(Debug)]
-pub(super) enum Sentence {
+pub(super) enum Delay {
     /// At once.
     Now,
-    /// After a while. The permit is held until then.
+    /// After this time. The permit is held until then.
     After(Duration, OwnedSemaphorePermit),
-    /// At once, for too many wait already; the connection ends with it, so that the next attempt costs another one.
+    /// At once, because too many answers are delayed already. The connection is closed, so that the next attempt costs a new one.
     HangUp,
 }
 
-impl Strangers {
-    /// Nobody waits longer than `longest`; nobody at all when that is zero.
+impl AuthenticationThrottle {
+    /// No answer is delayed longer than `longest`. Zero means no delay at all.
     pub(super) fn new(longest: Duration) -> Self {
         Self {
             longest,
@@ -59,20 +59,20 @@ impl Strangers {
     }
 
     /// Notes that a client has failed once more.
-    pub(super) fn refuse(&self, client: Option<Client>, now: Instant) -> Sentence {
+    pub(super) fn refuse(&self, client: Option<Client>, now: Instant) -> Delay {
         if self.longest.is_zero() {
-            return Sentence::Now;
+            return Delay::Now;
         }
         let count = self.count(client, now);
         let Some(step) = count.checked_sub(FREE + 1) else {
-            return Sentence::Now;
+            return Delay::Now;
         };
         let delay = FIRST_DELAY
             .saturating_mul(2_u32.saturating_pow(step))
             .min(self.longest);
         match self.turns.clone().try_acquire_owned() {
-            Ok(turn) => Sentence::After(delay, turn),
-            Err(_) => Sentence::HangUp,
+            Ok(turn) => Delay::After(delay, turn),
+            Err(_) => Delay::HangUp,
         }
     }
 
@@ -109,47 +109,50 @@ mod tests {
         Client::at((number.to_be_bytes(), 5).into())
     }
 
-    fn delay(sentence: &Sentence) -> Duration {
+    fn delay(sentence: &Delay) -> Duration {
         match sentence {
-            Sentence::Now => Duration::ZERO,
-            Sentence::After(delay, _) => *delay,
-            Sentence::HangUp => panic!("nobody else waits"),
+            Delay::Now => Duration::ZERO,
+            Delay::After(delay, _) => *delay,
+            Delay::HangUp => panic!("nobody else waits"),
         }
     }
 
     #[tokio::test]
     async fn a_client_waits_longer_each_time_and_others_do_not() {
-        let (strangers, now) = (Strangers::new(LONGEST), Instant::now());
+        let (throttle, now) = (AuthenticationThrottle::new(LONGEST), Instant::now());
         let delays = [0, 0, 0, 250, 500, 1000, 2000, 4000, 5000, 5000];
         for expected in delays {
-            let told = delay(&strangers.refuse(Some(client(1)), now));
+            let told = delay(&throttle.refuse(Some(client(1)), now));
             assert_eq!(told, Duration::from_millis(expected));
         }
-        assert!(delay(&strangers.refuse(Some(client(2)), now)).is_zero());
+        assert!(delay(&throttle.refuse(Some(client(2)), now)).is_zero());
         let later = now + FORGOTTEN;
         assert!(
-            delay(&strangers.refuse(Some(client(1)), later)).is_zero(),
+            delay(&throttle.refuse(Some(client(1)), later)).is_zero(),
             "it is forgotten"
         );
-        assert!(delay(&Strangers::new(Duration::ZERO).refuse(Some(client(1)), now)).is_zero());
+        assert!(
+            delay(&AuthenticationThrottle::new(Duration::ZERO).refuse(Some(client(1)), now))
+                .is_zero()
+        );
     }
 
     #[tokio::test]
     async fn neither_the_table_nor_the_queue_grows_without_end() {
-        let (strangers, now) = (Strangers::new(LONGEST), Instant::now());
+        let (throttle, now) = (AuthenticationThrottle::new(LONGEST), Instant::now());
         for number in 0..2 * u32::try_from(CLIENTS).unwrap() {
-            strangers.refuse(Some(client(number)), now);
+            throttle.refuse(Some(client(number)), now);
         }
-        assert!(strangers.known.lock().unwrap().len() <= CLIENTS + 1);
+        assert!(throttle.known.lock().unwrap().len() <= CLIENTS + 1);
 
         let mut waiting = Vec::new();
         for _ in 0..WAITING + usize::try_from(FREE).unwrap() {
-            waiting.push(strangers.refuse(Some(client(1)), now));
+            waiting.push(throttle.refuse(Some(client(1)), now));
         }
-        let last = strangers.refuse(Some(client(1)), now);
-        assert!(matches!(last, Sentence::HangUp), "{last:?}");
+        let last = throttle.refuse(Some(client(1)), now);
+        assert!(matches!(last, Delay::HangUp), "{last:?}");
         waiting.clear();
-        let next = strangers.refuse(Some(client(1)), now);
-        assert!(matches!(next, Sentence::After(..)), "{next:?}");
+        let next = throttle.refuse(Some(client(1)), now);
+        assert!(matches!(next, Delay::After(..)), "{next:?}");
     }
 }

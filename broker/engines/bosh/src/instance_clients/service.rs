@@ -14,9 +14,9 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use super::{
-    ClientFault, InstanceClient, Whereabouts,
-    blueprint::{Blueprint, as_it_was, client_id},
+    CfContext, ClientFault, InstanceClient,
     client::{Before, Origin},
+    desired_client::{DesiredClient, as_it_was, client_id},
     marks::Marks,
     secret,
 };
@@ -60,14 +60,14 @@ impl InstanceClients {
         &self,
         call: &Call,
         instance: &InstanceId,
-        place: &Whereabouts,
+        place: &CfContext,
         operation: &ContextId,
     ) -> Result<Option<InstanceClient>, ClientFault> {
         let Some((administration, definition)) = self.in_use() else {
             return Ok(None);
         };
-        let blueprint = self.blueprint(definition);
-        let registration = blueprint.new_client(instance, place, operation.to_string())?;
+        let desired_client = self.desired_client(definition);
+        let registration = desired_client.new_client(instance, place, operation.to_string())?;
         let client = NewClient {
             registration,
             secret: secret_of(definition)?,
@@ -93,7 +93,7 @@ impl InstanceClients {
         &self,
         call: &Call,
         instance: &InstanceId,
-        place: &Whereabouts,
+        place: &CfContext,
         operation: &ContextId,
         succeeded: Option<&ContextId>,
     ) -> Result<Option<InstanceClient>, ClientFault> {
@@ -133,7 +133,7 @@ impl InstanceClients {
         &self,
         call: &Call,
         client: &mut InstanceClient,
-        place: &Whereabouts,
+        place: &CfContext,
     ) -> Result<(), ClientFault> {
         let (Some((administration, definition)), Origin::Found { renewed_by, .. }) =
             (self.in_use(), &client.origin)
@@ -144,7 +144,7 @@ impl InstanceClients {
         let unsettled = Marks::of(&client.registration).made_by;
         let made_by = unsettled.filter(|_| renewed_by.is_some());
         let wanted = self
-            .blueprint(definition)
+            .desired_client(definition)
             .renewed(&client.registration, place, made_by);
         self.change(administration, call, client, wanted).await
     }
@@ -307,7 +307,7 @@ impl InstanceClients {
         client: &mut InstanceClient,
         wanted: ClientRegistration,
     ) -> Result<(), ClientFault> {
-        if Blueprint::is_met_by(&wanted, &client.registration) {
+        if DesiredClient::is_met_by(&wanted, &client.registration) {
             return Ok(());
         }
         // Whatever the answer, it may have taken effect.
@@ -323,8 +323,11 @@ impl InstanceClients {
         Some((self.administration.as_ref()?, self.definition.as_deref()?))
     }
 
-    pub(super) fn blueprint<'a>(&'a self, definition: &'a ClientDefinition) -> Blueprint<'a> {
-        Blueprint {
+    pub(super) fn desired_client<'a>(
+        &'a self,
+        definition: &'a ClientDefinition,
+    ) -> DesiredClient<'a> {
+        DesiredClient {
             definition,
             offering: &self.offering,
         }

@@ -1,5 +1,5 @@
-//! Repeats a safe call until it is answered: an operation that cannot be looked at for a while is still in progress. Who
-//! waits for it is told why nothing new is heard of it, and the operator at growing intervals.
+//! Retries a safe call until it succeeds. An operation that cannot be observed for a while is still in progress: its last
+//! operation says why there is no news, and the log repeats it at growing intervals.
 
 use std::{error::Error, future::Future, time::Duration};
 
@@ -11,21 +11,21 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{instance_clients::ClientFault, reconciler::operation::Snapshot, wait::Backoff};
 
-/// Trouble that is over before that is nobody's business but the reader's of the log.
-const PATIENT: u32 = 4;
+/// Attempts before the last operation mentions the failures. Until then only the log has them.
+const UNREPORTED: u32 = 4;
 
-/// The operator is reminded at least that often: with the longest pause once an hour.
-const REMINDED: u32 = 128;
+/// Attempts between two lines of the log. With the longest pause that is one an hour.
+const LOG_EVERY: u32 = 128;
 
 /// An error that may go away by itself.
 pub(crate) trait Transient: Error + Sized + 'static {
-    /// The same may well succeed later: the service is down, overloaded, or its secrets are being changed.
+    /// Whether the same call may succeed later: the service is down, overloaded, or rotates its secrets.
     fn is_transient(&self) -> bool;
 }
 
-/// Asks on behalf of one operation until there is an answer.
+/// Retries calls on behalf of one operation.
 #[derive(Clone)]
-pub(crate) struct Inquirer {
+pub(crate) struct Retrier {
     timings: Timings,
     request: RequestId,
     snapshot: watch::Sender<Snapshot>,
@@ -33,8 +33,8 @@ pub(crate) struct Inquirer {
     end: Option<Instant>,
 }
 
-impl Inquirer {
-    /// Polls read in `snapshot` that there are no answers.
+impl Retrier {
+    /// Polls read in `snapshot` that calls fail.
     pub(crate) fn new(
         timings: &Timings,
         request: RequestId,
@@ -48,7 +48,7 @@ impl Inquirer {
         }
     }
 
-    /// The same, but it gives up once this time has passed from now.
+    /// The same, but gives up `limit` from now.
     pub(crate) fn within(&self, limit: Duration) -> Self {
         Self {
             end: Some(Instant::now() + limit),
@@ -56,20 +56,20 @@ impl Inquirer {
         }
     }
 
-    /// Asks until there is an answer, or a refusal that will not go away by itself.
-    pub(crate) async fn insist<T, E, F, Answer>(&self, what: &str, ask: F) -> Result<T, E>
+    /// Retries until a success or a lasting failure.
+    pub(crate) async fn retry<T, E, F, Answer>(&self, what: &str, ask: F) -> Result<T, E>
     where
         E: Transient,
         F: Fn(Call) -> Answer,
         Answer: Future<Output = Result<T, E>>,
     {
-        self.insist_counting(what, ask)
+        self.retry_counting(what, ask)
             .await
             .map(|(answer, _)| answer)
     }
 
-    /// Insists, and tells how often there was no answer before there was one.
-    pub(crate) async fn insist_counting<T, E, F, Answer>(
+    /// Retries, and returns how many attempts failed before the last one.
+    pub(crate) async fn retry_counting<T, E, F, Answer>(
         &self,
         what: &str,
         ask: F,
@@ -91,7 +91,7 @@ impl Inquirer {
             };
             unanswered = unanswered.saturating_add(1);
             self.note(unanswered);
-            tell(unanswered, &error, what);
+            log(unanswered, &error, what);
             if self.end.is_some_and(|end| end <= Instant::now()) {
                 return Err(error);
             }
@@ -104,17 +104,17 @@ impl Inquirer {
     }
 
     fn note(&self, unanswered: u32) {
-        let is_mute = unanswered >= PATIENT;
+        let is_without_news = unanswered >= UNREPORTED;
         self.snapshot.send_if_modified(|snapshot| {
-            let has_changed = snapshot.is_without_news != is_mute;
-            snapshot.is_without_news = is_mute;
+            let has_changed = snapshot.is_without_news != is_without_news;
+            snapshot.is_without_news = is_without_news;
             has_changed
         });
     }
 }
 
-/// Tells the operator of a failed attempt: of the first ones, and from then on at growing intervals and louder.
-pub(crate) fn tell<E: std::error::Error + 'static>(attempt: u32, error: &E, what: &str) {
+/// Logs a failed attempt: the first ones as warnings, later ones as errors at growing intervals.
+pub(crate) fn log<E: std::error::Error + 'static>(attempt: u32, error: &E, what: &str) {
     if is_alarming(attempt) {
         tracing::error!(
             code = %Code::Follow,
@@ -122,7 +122,7 @@ pub(crate) fn tell<E: std::error::Error + 'static>(attempt: u32, error: &E, what
             error = %Chain(error),
             "could not {what} for a while, which holds an operation up; trying again"
         );
-    } else if attempt < PATIENT {
+    } else if attempt < UNREPORTED {
         tracing::warn!(code = %Code::Follow, error = %Chain(error), "could not {what}, trying again");
     } else {
         tracing::debug!(code = %Code::Follow, error = %Chain(error), "could not {what}, trying again");
@@ -130,7 +130,7 @@ pub(crate) fn tell<E: std::error::Error + 'static>(attempt: u32, error: &E, what
 }
 
 fn is_alarming(attempt: u32) -> bool {
-    attempt >= PATIENT && (attempt.is_power_of_two() || attempt.is_multiple_of(REMINDED))
+    attempt >= UNREPORTED && (attempt.is_power_of_two() || attempt.is_multiple_of(LOG_EVERY))
 }
 
 impl Transient for ServiceError {
@@ -178,12 +178,12 @@ mod tests {
         let operation = Operation::new(&instance, record, None);
         let (snapshot, _polled) = watch::channel(first_snapshot(&operation));
         let timings = Timings::default();
-        let inquirer = Inquirer::new(&timings, RequestId::random(), snapshot);
+        let retrier = Retrier::new(&timings, RequestId::random(), snapshot);
         let asked = AtomicU32::new(0);
 
-        let answer: Result<(), _> = inquirer
+        let answer: Result<(), _> = retrier
             .within(Duration::ZERO)
-            .insist("remove it", async |_| {
+            .retry("remove it", async |_| {
                 asked.fetch_add(1, Ordering::Relaxed);
                 Err(no_answer(TransportError::TooSlow { limit_ms: 1000 }))
             })

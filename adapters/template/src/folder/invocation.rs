@@ -15,7 +15,7 @@ const DEFAULT_FOLDER: &str = "/var/vcap/jobs/template-service-adapter/config";
 
 /// Which folder is served, and what is left of the arguments.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Whereabouts {
+pub(crate) struct Invocation {
     pub(crate) folder: PathBuf,
     /// Those for the adapter: the subcommand and what follows it.
     pub(crate) arguments: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Whereabouts {
 )]
 pub(crate) struct NoFolder;
 
-impl Whereabouts {
+impl Invocation {
     /// Looks at the arguments and the environment of this process.
     pub(crate) fn find() -> Result<Self, NoFolder> {
         let arguments: Vec<OsString> = env::args_os().collect();

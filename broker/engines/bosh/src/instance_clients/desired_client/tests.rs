@@ -23,8 +23,8 @@ fn instance() -> InstanceId {
     InstanceId::try_from("i-1".to_owned()).unwrap()
 }
 
-fn here() -> Whereabouts {
-    Whereabouts {
+fn here() -> CfContext {
+    CfContext {
         space: Some(SPACE_GUID.to_owned()),
         name: Some("cache".to_owned()),
     }
@@ -32,9 +32,9 @@ fn here() -> Whereabouts {
 
 fn made(
     definition: &ClientDefinition,
-    place: &Whereabouts,
+    place: &CfContext,
 ) -> Result<ClientRegistration, ClientFault> {
-    blueprint(definition).new_client(&instance(), place, "op-1".to_owned())
+    desired_client(definition).new_client(&instance(), place, "op-1".to_owned())
 }
 
 /// As the operation leaves a client that made it, once that has succeeded.
@@ -50,15 +50,15 @@ fn settled(mut client: ClientRegistration) -> ClientRegistration {
 fn renewed(
     definition: &ClientDefinition,
     found: &ClientRegistration,
-    place: &Whereabouts,
+    place: &CfContext,
 ) -> ClientRegistration {
-    blueprint(definition).renewed(found, place, None)
+    desired_client(definition).renewed(found, place, None)
 }
 
-fn blueprint(definition: &ClientDefinition) -> Blueprint<'_> {
+fn desired_client(definition: &ClientDefinition) -> DesiredClient<'_> {
     static OFFERING: std::sync::LazyLock<OfferingId> =
         std::sync::LazyLock::new(|| "offering".to_owned().into());
-    Blueprint {
+    DesiredClient {
         definition,
         offering: &OFFERING,
     }
@@ -78,7 +78,7 @@ fn the_space_is_filled_in_wherever_it_is_spoken_of() {
 
 #[test]
 fn a_client_is_not_made_for_a_space_that_nobody_knows_unless_it_does_not_matter() {
-    let nowhere = Whereabouts::default();
+    let nowhere = CfContext::default();
     assert!(matches!(
         made(&definition(), &nowhere),
         Err(ClientFault::SpaceUnknown)
@@ -141,7 +141,7 @@ fn what_uaa_makes_of_a_client_needs_no_change() {
     shown.additional.insert("lastModified".to_owned(), json!(1));
 
     let wanted = renewed(&definition, &shown, &here());
-    assert!(Blueprint::is_met_by(&wanted, &shown), "{wanted:?}");
+    assert!(DesiredClient::is_met_by(&wanted, &shown), "{wanted:?}");
 
     // A grant that UAA adds is asked for once it is defined.
     shown.authorized_grant_types = list(&["authorization_code"]);
@@ -150,18 +150,18 @@ fn what_uaa_makes_of_a_client_needs_no_change() {
         ..definition
     };
     let wanted = renewed(&asking, &shown, &here());
-    assert!(!Blueprint::is_met_by(&wanted, &shown));
+    assert!(!DesiredClient::is_met_by(&wanted, &shown));
 }
 
 #[test]
 fn a_request_that_does_not_tell_where_the_instance_is_leaves_name_and_space_as_they_are() {
     let client = settled(made(&definition(), &here()).unwrap());
 
-    let wanted = renewed(&definition(), &client, &Whereabouts::default());
+    let wanted = renewed(&definition(), &client, &CfContext::default());
 
     assert_eq!(wanted.name.as_deref(), Some("cache"));
     assert_eq!(wanted.scope, client.scope);
-    assert!(Blueprint::is_met_by(&wanted, &client));
+    assert!(DesiredClient::is_met_by(&wanted, &client));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_client_of_the_go_broker_keeps_what_cannot_be_told_without_its_space() {
         ..definition()
     };
 
-    let wanted = renewed(&fewer, &client, &Whereabouts::default());
+    let wanted = renewed(&fewer, &client, &CfContext::default());
 
     assert_eq!(wanted.scope, ["cloud.old.read"]);
     assert_eq!(wanted.authorities, ["uaa.none"], "rights are taken away");
@@ -203,20 +203,20 @@ fn a_client_is_restored_to_what_it_was_with_its_marks() {
 
 #[test]
 fn space_and_name_are_read_wherever_platforms_put_them() {
-    let whereabouts = |body: serde_json::Value| {
-        Whereabouts::of(&RequestParameters::from_json(&body.to_string()).unwrap())
+    let cf_context = |body: serde_json::Value| {
+        CfContext::of(&RequestParameters::from_json(&body.to_string()).unwrap())
     };
-    let told = whereabouts(json!({
+    let told = cf_context(json!({
         "space_guid": "old", "context": { "space_guid": SPACE_GUID, "instance_name": "cache" },
     }));
     assert_eq!(told, here());
-    let told = whereabouts(json!({ "space_guid": SPACE_GUID, "context": null }));
+    let told = cf_context(json!({ "space_guid": SPACE_GUID, "context": null }));
     assert_eq!(told.space.as_deref(), Some(SPACE_GUID));
     for untold in [
         json!({}),
         json!({ "context": { "space_guid": "", "instance_name": 7 } }),
         json!({ "context": [] }),
     ] {
-        assert_eq!(whereabouts(untold), Whereabouts::default());
+        assert_eq!(cf_context(untold), CfContext::default());
     }
 }
