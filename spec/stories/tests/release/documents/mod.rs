@@ -9,6 +9,7 @@
 //! | `inline` | commands within the text |
 //! | `links` | links |
 //! | `sentences` | what users are told to expect to read |
+//! | `vocabulary` | retired words |
 //! | `generated` | pages that programs write, and the change log |
 
 mod bosh;
@@ -21,5 +22,6 @@ mod inline;
 mod links;
 mod manifests;
 mod sentences;
+mod vocabulary;
 
 pub(crate) use manifests::expect_declared;
