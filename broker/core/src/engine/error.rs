@@ -85,7 +85,7 @@ impl EngineError {
     }
 
     /// The time of the request was used up, and nothing was begun.
-    pub fn is_out_of_time(&self) -> bool {
+    pub fn is_timeout(&self) -> bool {
         self.kind == EngineErrorKind::OutOfTime
     }
 }

@@ -58,7 +58,7 @@ pub enum JournalError {
         /// What was tried.
         doing: &'static str,
         /// The time of the request was used up.
-        is_out_of_time: bool,
+        is_timeout: bool,
         /// Why it failed.
         #[source]
         source: Box<dyn Error + Send + Sync>,
@@ -67,11 +67,11 @@ pub enum JournalError {
 
 impl JournalError {
     /// The time of the request was used up.
-    pub fn is_out_of_time(&self) -> bool {
+    pub fn is_timeout(&self) -> bool {
         matches!(
             self,
             Self::Failed {
-                is_out_of_time: true,
+                is_timeout: true,
                 ..
             }
         )

@@ -1,13 +1,13 @@
 //! What an adapter may answer to a request for credentials (Open Service Broker API 2.17, "Binding";
 //! `spec/contracts/osb-api.md` §8.2).
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::Binding;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::shown::{UnusableAddress, check_log_drain};
+use crate::shown::check_log_drain;
 
 /// The answer is none that a platform could use. What stands there may be secret and is not told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,15 +15,8 @@ use crate::shown::{UnusableAddress, check_log_drain};
 pub struct InvalidBinding {
     /// Where, such as `volume_mounts[0].driver`.
     member: String,
-    fault: BindingFault,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum BindingFault {
-    #[error("{0}")]
-    Shape(&'static str),
-    #[error(transparent)]
-    Address(#[from] UnusableAddress),
+    /// What is wrong with it, as the rest of a sentence.
+    fault: Cow<'static, str>,
 }
 
 /// A member that platforms take only from offerings that announce it, in the spelling of `requires`.
@@ -64,7 +57,7 @@ pub fn check_binding(
     if let Some(drain) = &binding.syslog_drain_url {
         check_log_drain(drain).map_err(|fault| InvalidBinding {
             member: "syslog_drain_url".to_owned(),
-            fault: fault.into(),
+            fault: fault.to_string().into(),
         })?;
     }
 
@@ -173,9 +166,7 @@ impl Read {
             Ok(value) => Ok(Self { path, value }),
             Err(_) => Err(InvalidBinding {
                 member: path,
-                fault: BindingFault::Shape(
-                    "cannot be read: it has a number that is too large, or too many brackets in one another",
-                ),
+                fault: "cannot be read: it has a number that is too large, or too many brackets in one another".into(),
             }),
         }
     }
@@ -183,7 +174,7 @@ impl Read {
     fn fault(&self, fault: &'static str) -> InvalidBinding {
         InvalidBinding {
             member: self.path.clone(),
-            fault: BindingFault::Shape(fault),
+            fault: fault.into(),
         }
     }
 
@@ -205,7 +196,7 @@ impl Read {
     fn member(&self, member: &str) -> Result<Self, InvalidBinding> {
         self.optional(member)?.ok_or_else(|| InvalidBinding {
             member: format!("{}.{member}", self.path),
-            fault: BindingFault::Shape("is missing"),
+            fault: "is missing".into(),
         })
     }
 

@@ -121,13 +121,13 @@ pub enum Refused {
 
 impl Refused {
     /// The time of the request was used up before anything was changed.
-    pub fn is_out_of_time(&self) -> bool {
+    pub fn is_timeout(&self) -> bool {
         match self {
             Self::Lock(_) => true,
-            Self::CountSource(error) | Self::Source(error) => error.is_out_of_time(),
-            Self::CountInstances(error) | Self::Instance(error) => error.is_out_of_time(),
-            Self::Journal(error) => error.is_out_of_time(),
-            Self::LookUpBinding(fault) => fault.is_out_of_time(),
+            Self::CountSource(error) | Self::Source(error) => error.is_timeout(),
+            Self::CountInstances(error) | Self::Instance(error) => error.is_timeout(),
+            Self::Journal(error) => error.is_timeout(),
+            Self::LookUpBinding(fault) => fault.is_timeout(),
             _ => false,
         }
     }

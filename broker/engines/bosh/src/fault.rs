@@ -146,7 +146,7 @@ impl Fault {
     /// What the answer to a request depends on.
     fn kind(&self) -> EngineErrorKind {
         match self {
-            _ if self.is_out_of_time() => EngineErrorKind::OutOfTime,
+            _ if self.is_timeout() => EngineErrorKind::OutOfTime,
             Self::Adapter(fault) => kind_of_adapter(fault),
             Self::Manifest(_)
             | Self::Secret(_)
@@ -193,11 +193,11 @@ impl Fault {
     }
 
     /// The time of the request was used up, wherever that was noticed, and nothing was handed over.
-    fn is_out_of_time(&self) -> bool {
+    fn is_timeout(&self) -> bool {
         match self {
             Self::OutOfTime => true,
             Self::Resolve(ResolveFault::CredHub { source, .. }) => source.is_timeout(),
-            Self::Client(fault) => fault.is_out_of_time(),
+            Self::Client(fault) => fault.is_timeout(),
             Self::Director { source, .. }
             | Self::CredHub { source, .. }
             | Self::Resolve(ResolveFault::Variables(source))

@@ -192,7 +192,7 @@ fn failed(doing: &'static str) -> impl Fn(ServiceError) -> JournalError {
         }
         source => JournalError::Failed {
             doing,
-            is_out_of_time: source.is_timeout(),
+            is_timeout: source.is_timeout(),
             source: source.into(),
         },
     }

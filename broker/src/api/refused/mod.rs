@@ -113,7 +113,7 @@ impl ErrorContext {
                 self.of_reason(refused)
             }
             (RequestKind::StatusAlone | RequestKind::ServiceMetrics, _) => self.of_reason(refused),
-            _ if refused.is_out_of_time() => ApiError::out_of_time(),
+            _ if refused.is_timeout() => ApiError::out_of_time(),
             _ => self.of_reason(refused),
         }
     }
@@ -335,8 +335,8 @@ impl RequestKind {
 }
 
 /// The Director may answer the next time: it is busy, slow or down.
-fn director_unanswered(is_out_of_time: bool) -> ApiError {
-    let text = if is_out_of_time {
+fn director_unanswered(is_timeout: bool) -> ApiError {
+    let text = if is_timeout {
         "The BOSH Director has not told in the time of the request: it is busy, or slow. Try again later."
     } else {
         "The BOSH Director could not be asked. Try again later; the broker's log tells why."

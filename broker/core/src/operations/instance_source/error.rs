@@ -63,7 +63,7 @@ impl SourceError {
     }
 
     /// The time of the request was used up.
-    pub fn is_out_of_time(&self) -> bool {
+    pub fn is_timeout(&self) -> bool {
         match self {
             Self::CloudController(error)
             | Self::ServiceInstancesApi(error)

@@ -69,7 +69,7 @@ impl SecureBindingFault {
     }
 
     /// The time of the request was used up.
-    pub fn is_out_of_time(&self) -> bool {
+    pub fn is_timeout(&self) -> bool {
         self.source.is_timeout()
     }
 }

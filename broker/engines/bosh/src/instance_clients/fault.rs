@@ -49,7 +49,7 @@ impl ClientFault {
     }
 
     /// The time of the request was used up.
-    pub fn is_out_of_time(&self) -> bool {
+    pub fn is_timeout(&self) -> bool {
         self.source_of_uaa().is_some_and(ServiceError::is_timeout)
     }
 
