@@ -108,7 +108,7 @@ fn otherwise(kept: &KeptValue, context: &Map<String, Value>) -> Option<Value> {
 /// Whether two values are the same to a user: `1` and `1.0` are.
 fn is_equal(one: &Value, other: &Value) -> bool {
     let integer = |value: &Value| value.as_number().and_then(serde_json::Number::as_i128);
-    // Large integers have upstreams that are the same as floating point numbers.
+    // Adjacent large integers are the same floating point number.
     if let (Some(one), Some(other)) = (integer(one), integer(other)) {
         return one == other;
     }

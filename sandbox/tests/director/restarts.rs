@@ -103,9 +103,9 @@ async fn processes_that_were_stopped_with_the_sandbox_run_again_after_its_start(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_belongs_to_no_vm_is_ended_and_removed_and_nothing_else_is() {
-    let (machine, upstream) = (Machine::new(), Machine::new());
-    let other = upstream.cpi(&Store::in_memory());
-    let stranger = upstream.redis(&other).await;
+    let (machine, other_machine) = (Machine::new(), Machine::new());
+    let other = other_machine.cpi(&Store::in_memory());
+    let stranger = other_machine.redis(&other).await;
     let cpi = machine.cpi(&Store::in_memory());
     let vm = machine.redis(&cpi).await;
     let pid = pids(&cpi, &vm)["redis-server"].unwrap();

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_holds_what_is_below_it_and_neither_itself_nor_an_upstream() {
+    fn a_folder_holds_what_is_below_it_and_neither_itself_nor_a_sibling() {
         let folder = name("/odb/offering/service-instance_a");
 
         assert_eq!(

@@ -74,7 +74,7 @@ struct Wish<'a> {
 }
 
 /// Another deployment whose links are consumed.
-struct Upstream {
+struct LinkedDeployment {
     name: DeploymentName,
     row: Arc<Deployment>,
     plan: Plan,
@@ -87,11 +87,11 @@ impl Links {
         plan: &Plan,
         instances: &LinkedInstances,
     ) -> Result<Self, TaskFailure> {
-        let upstreams = upstreams(run, plan)?;
+        let linked_deployments = linked_deployments(run, plan)?;
         let own = providers(&run.deployment, plan);
-        let others: Vec<(&Upstream, Vec<Provider<'_>>)> = upstreams
+        let others: Vec<(&LinkedDeployment, Vec<Provider<'_>>)> = linked_deployments
             .iter()
-            .map(|upstream| (upstream, providers(&upstream.name, &upstream.plan)))
+            .map(|linked| (linked, providers(&linked.name, &linked.plan)))
             .collect();
         let mut links = Self::default();
         let mut errors = Vec::new();
@@ -101,15 +101,15 @@ impl Links {
                 let wish = Wish::of(job, link);
                 let other = wish.deployment.map(|name| {
                     let mut others = others.iter();
-                    others.find(|(upstream, _)| upstream.name.as_ref() == name)
+                    others.find(|(linked, _)| linked.name.as_ref() == name)
                 });
                 let found = match other {
                     None => find(link, &wish, (group, job), &own, instances),
                     Some(None) => find(link, &wish, (group, job), &[], instances),
-                    Some(Some((upstream, providers))) => {
-                        let instances = linked_as_deployed(&upstream.plan, &upstream.row);
+                    Some(Some((linked, providers))) => {
+                        let instances = linked_as_deployed(&linked.plan, &linked.row);
                         find(link, &wish, (group, job), providers, &instances)
-                            .map(|found| found.seen_from_outside(run, &upstream.name))
+                            .map(|found| found.seen_from_outside(run, &linked.name))
                     }
                 };
                 match found {
@@ -192,24 +192,26 @@ fn jobs(plan: &Plan) -> impl Iterator<Item = (&PlannedGroup, &PlannedJob)> {
 }
 
 /// The other deployments that links are taken from. One that is not there provides nothing.
-fn upstreams(run: &TaskRun, plan: &Plan) -> Result<Vec<Upstream>, TaskFailure> {
-    let mut upstreams: Vec<Upstream> = Vec::new();
+fn linked_deployments(run: &TaskRun, plan: &Plan) -> Result<Vec<LinkedDeployment>, TaskFailure> {
+    let mut linked_deployments: Vec<LinkedDeployment> = Vec::new();
     for (_, job) in jobs(plan) {
         for link in &job.job.consumes {
             let Some(name) = Wish::of(job, link).deployment else {
                 continue;
             };
-            let is_known = upstreams.iter().any(|known| known.name.as_ref() == name);
+            let is_known = linked_deployments
+                .iter()
+                .any(|known| known.name.as_ref() == name);
             let row = run.director.inner.deployments.find(name);
             if let Some(row) = row.filter(|_| !is_known)
                 && let Some(plan) = plan_as_deployed(&run.director, &row)?
             {
                 let name = name.to_owned().into();
-                upstreams.push(Upstream { name, row, plan });
+                linked_deployments.push(LinkedDeployment { name, row, plan });
             }
         }
     }
-    Ok(upstreams)
+    Ok(linked_deployments)
 }
 
 fn providers<'a>(deployment: &'a DeploymentName, plan: &'a Plan) -> Vec<Provider<'a>> {
