@@ -89,12 +89,12 @@ async fn query(address: &str, password: &str, sql: &str) -> Result<String, Strin
 async fn a_row_outlives_updates_and_a_killed_server() {
     let foundation = foundation();
     let bosh = foundation.admin();
-    let password = "it's: a \\ \"secret\" $HOME";
+    let password = "it's: a \\ \"well-hidden\" $HOME";
     bosh.deployed(&postgres("d", password)).await;
     let address = bosh.address("d", "postgres").await;
     let sql = "CREATE TABLE words (word text); INSERT INTO words VALUES ('kept')";
     query(&address, password, sql).await.unwrap();
-    assert_eq!(processes_with("secret"), [0; 0]);
+    assert_eq!(processes_with("well-hidden"), [0; 0]);
     let refused = query(&address, "wrong", "SELECT 1").await.unwrap_err();
     assert!(
         refused.contains("password authentication failed"),
