@@ -2,7 +2,7 @@
 //!
 //! An errand speaks to the broker, with its basic credentials, and to the Cloud Controller as its client or user; never to
 //! the Director. What a program may read goes to stdout, logs go to stderr, and the exit status tells the truth. No secret
-//! is printed. Contract: `spec/contracts/errands.md`; what is different from the Go programs: `docs/operators/errands.md`.
+//! is printed. Contract: `spec/contracts/errands.md`; what is different from the Go programs: `docs/operators/reference/errands.md`.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_operators_guide_explains_every_code_and_no_other() {
-        let guide = include_str!("../../../docs/operators/errors.md");
+        let guide = include_str!("../../../docs/operators/reference/errors.md");
         let rows = guide.lines().filter(|line| line.starts_with("| `ODB-"));
         let explained: Vec<&str> = rows
             .clone()

@@ -3,7 +3,7 @@
 //! A file is read in two steps: `document` parses it into values that know their places, then one reader per
 //! section checks them and collects every fault, so that an operator, whose feedback loop is a deployment, hears of
 //! all of them at once. Keys, coercions and checks are those of `spec/contracts/config-and-release.md` §1; the keys
-//! of our own (`docs/architecture.md`, "Keys of our own") are ignored by the Go broker.
+//! of our own (`docs/contributing/architecture.md`, "Keys of our own") are ignored by the Go broker.
 
 mod adapter;
 mod address;

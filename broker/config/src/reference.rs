@@ -1,5 +1,5 @@
 //! The reference of every key, for operators, in Markdown. It is made of the same declarations as the reader, and lies in
-//! `docs/operators/reference.md`.
+//! `docs/operators/reference/configuration.md`.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ const PREFACE: &str = "\
 # Every key
 
 This page is made by `on-demand-broker schema --format markdown` of the declarations that the program reads its files by; a test
-fails when the two differ. How files are read and checked is told under [configuration](configuration.md), how the properties of
+fails when the two differ. How files are read and checked is told under [configuration](../configure.md), how the properties of
 the release's jobs become these files under [properties](properties.md).
 
 - **Needed**: the section cannot do without the key, if the section is there. A key whose value is null counts as absent.

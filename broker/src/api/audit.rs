@@ -9,7 +9,7 @@ use super::{
     unauthenticated::Summarized,
 };
 
-/// Under this target the lines stand in the log, whatever its level; see `docs/security.md` for the fields.
+/// Under this target the lines stand in the log, whatever its level; see `docs/contributing/security.md` for the fields.
 const TARGET: &str = "audit";
 
 /// Where runs of errands are written down.

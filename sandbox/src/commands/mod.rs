@@ -1,4 +1,4 @@
-//! The commands of `odb-sandbox` that look after a foundation that runs (`docs/sandbox.md`).
+//! The commands of `odb-sandbox` that look after a foundation that runs (`docs/authors/sandbox.md`).
 //!
 //! | module | command |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! The control API: the sandbox's own, over plain HTTP, on its loopback net only (`docs/sandbox.md`).
+//! The control API: the sandbox's own, over plain HTTP, on its loopback net only (`docs/authors/sandbox.md`).
 //!
 //! | route | what it does |
 //! | --- | --- |

@@ -12,7 +12,7 @@ pub(super) enum Refusal {
     #[error("{0}")]
     Bad(String),
     /// There is no such route.
-    #[error("there is no such route; `docs/sandbox.md` lists them")]
+    #[error("there is no such route; `docs/authors/sandbox.md` lists them")]
     NoRoute,
     /// What the request names is not there.
     #[error("there is no {what} `{name}`")]

@@ -1,4 +1,4 @@
-//! Markers as an on-demand broker leaves them (`docs/architecture.md`, "Markers and tokens").
+//! Markers as an on-demand broker leaves them (`docs/contributing/architecture.md`, "Markers and tokens").
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// How many lines are remembered of calls that go on.
 const LINES: usize = 200;
 
-/// What the codes of the adapter's failures begin with (`docs/operators/errors.md`).
+/// What the codes of the adapter's failures begin with (`docs/operators/reference/errors.md`).
 const FAILURES: &str = "ODB-30";
 
 /// What the broker says when it has answered a request.

@@ -1,5 +1,5 @@
 //! A service author's workshop: a broker beside the foundation, with the author's adapter and `broker.yml`, started again
-//! whenever one of them changes (`docs/sandbox.md`, "For authors").
+//! whenever one of them changes (`docs/authors/sandbox.md`, "For authors").
 //!
 //! | module | what it does |
 //! | --- | --- |

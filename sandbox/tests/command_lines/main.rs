@@ -1,5 +1,5 @@
 //! Which commands of `cf`, `bosh`, `credhub` and `uaa` work on a sandbox: those whose requests all meet a route. The table of
-//! `docs/sandbox.md` lists the same.
+//! `docs/authors/sandbox.md` lists the same.
 
 #![cfg(test)]
 

@@ -1,6 +1,6 @@
 //! The public conformance suite: does a broker keep the Open Service Broker API?
 //!
-//! Black box, over HTTP, against any broker by its address; `docs/conformance.md` says how to run it. Each check is of one
+//! Black box, over HTTP, against any broker by its address; `spec/coverage/osb-api.md` says how to run it. Each check is of one
 //! rule of `spec/contracts/osb-api.md`.
 //!
 //! | module | what it holds |

@@ -1,4 +1,4 @@
-//! The sandbox itself: its servers can be made to fail, and remember what they were asked (`docs/sandbox.md`).
+//! The sandbox itself: its servers can be made to fail, and remember what they were asked (`docs/authors/sandbox.md`).
 
 use reqwest::{Method, RequestBuilder};
 use serde::{Deserialize, de::DeserializeOwned};

@@ -367,7 +367,7 @@ fn what_one_errand_knows_is_known_to_all() {
     known.dedup();
     assert_eq!(known, OF_ALL);
 
-    let page = include_str!("../../../../docs/operators/errands.md");
+    let page = include_str!("../../../../docs/operators/reference/errands.md");
     let (_, page) = page
         .split_once("## Its configuration file\n")
         .expect("the page tells the keys");

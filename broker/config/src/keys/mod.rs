@@ -10,7 +10,7 @@
 //! | `catalog`, `plan` | `service_catalog` |
 //! | `errands` | the configuration files of the management errands |
 //!
-//! The keys are those of `spec/contracts/config-and-release.md` §1.2 and our own (`docs/architecture.md`).
+//! The keys are those of `spec/contracts/config-and-release.md` §1.2 and our own (`docs/contributing/architecture.md`).
 
 mod broker;
 mod catalog;

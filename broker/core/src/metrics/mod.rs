@@ -1,4 +1,4 @@
-//! What the process counts, in the text format of Prometheus (`docs/operators/metrics.md` lists it all).
+//! What the process counts, in the text format of Prometheus (`docs/operators/reference/metrics.md` lists it all).
 //!
 //! Like the log, metrics are the process's: whoever has something to count asks for [`metrics`]. Labels come from enums,
 //! route templates and the configuration, never from a request.

@@ -1,5 +1,5 @@
 //! The BOSH configs of an instance: those that its adapter asks for, named after the deployment
-//! (`docs/architecture.md`, "Configs").
+//! (`docs/contributing/architecture.md`, "Configs").
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 //! Runs: an errand's way through all instances, remembered by the Director so that a later process can continue it
-//! (`docs/architecture.md`, "The seam").
+//! (`docs/contributing/architecture.md`, "The seam").
 //!
 //! There is one config for each kind. It is written at the begin of a run and at its end.
 

@@ -1,7 +1,7 @@
 //! A client's connection: whom it is from, what it may cost, when it is hung up on.
 //!
 //! What the HTTP library leaves open is closed here, below it: it knows a deadline for the head of the first request of
-//! a connection, but none for the heads of later ones, for bodies or for answers that nobody reads (`docs/security.md`
+//! a connection, but none for the heads of later ones, for bodies or for answers that nobody reads (`docs/contributing/security.md`
 //! lists who limits what). The edge speaks HTTP/1.1 only: platforms and routers do, and the library limits no HTTP/2.
 //!
 //! | file | holds |

@@ -1,4 +1,4 @@
-//! Whose certificates are believed, upstream by upstream (`docs/security.md`).
+//! Whose certificates are believed, upstream by upstream (`docs/contributing/security.md`).
 
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, TrustError};

@@ -17,7 +17,7 @@ pub enum Format {
     Text,
     /// The same with the line of the file and a caret, for people at a terminal.
     Snippets(Colour),
-    /// One JSON document (`docs/operators/configuration.md`).
+    /// One JSON document (`docs/operators/configure.md`).
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! Whether BOSH configs may be read and written, on which depends how much is remembered (`docs/architecture.md`,
+//! Whether BOSH configs may be read and written, on which depends how much is remembered (`docs/contributing/architecture.md`,
 //! "Markers and tokens").
 
 use odb_api_types::code::Code;

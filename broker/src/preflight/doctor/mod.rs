@@ -1,4 +1,4 @@
-//! Tries every upstream without changing anything, and says what is wrong and what to do (`docs/operators/doctor.md`).
+//! Tries every upstream without changing anything, and says what is wrong and what to do (`docs/operators/reference/doctor.md`).
 //!
 //! | file | holds |
 //! | --- | --- |

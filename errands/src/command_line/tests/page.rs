@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 
 use crate::command_line::Program;
 
-const PAGE: &str = include_str!("../../../../docs/operators/errands.md");
+const PAGE: &str = include_str!("../../../../docs/operators/reference/errands.md");
 
 /// The errands by name, without what every program has.
 fn errands() -> Vec<Command> {

@@ -1,4 +1,4 @@
-//! For programs; `docs/conformance.md` describes the form.
+//! For programs; `spec/coverage/osb-api.md` describes the form.
 
 use serde_json::{Value, json};
 

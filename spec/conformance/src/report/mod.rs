@@ -11,7 +11,7 @@ use super::{Objection, Outcome, Report};
 pub enum Format {
     /// For people.
     Text,
-    /// For programs; `docs/conformance.md` describes it.
+    /// For programs; `spec/coverage/osb-api.md` describes it.
     Json,
     /// For continuous integration.
     Junit,

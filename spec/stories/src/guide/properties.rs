@@ -1,4 +1,4 @@
-//! The page of the jobs' properties (`docs/operators/properties.md`), made of the specifications of the release.
+//! The page of the jobs' properties (`docs/operators/reference/properties.md`), made of the specifications of the release.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const PREFACE: &str = "\
 # The properties of the jobs
 
 This page is made of the specifications in `release/jobs`; a test fails when the two differ, and says how to make it anew. The
-properties of job `broker` become `broker.yml`: the third column leads to the [key](reference.md) that each one becomes, where
+properties of job `broker` become `broker.yml`: the third column leads to the [key](configuration.md) that each one becomes, where
 values, bounds and what is below the key are told. Properties that are not declared here a Director drops without a word.
 ";
 
@@ -97,8 +97,8 @@ pub fn properties_page() -> String {
             };
             let key = match key(property) {
                 _ if !is_broker => String::new(),
-                Some(key) if key == *property => format!(" [the same](reference.md#{key}) |"),
-                Some(key) => format!(" [`{key}`](reference.md#{key}) |"),
+                Some(key) if key == *property => format!(" [the same](configuration.md#{key}) |"),
+                Some(key) => format!(" [`{key}`](configuration.md#{key}) |"),
                 None => " |".to_owned(),
             };
             let meaning = meaning(declared);

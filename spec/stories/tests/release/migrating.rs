@@ -1,4 +1,4 @@
-//! A manifest of the Go release becomes one of ours by what `docs/operators/migrating.md` tells to type, and back again.
+//! A manifest of the Go release becomes one of ours by what `docs/operators/migrate.md` tells to type, and back again.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ const JOBS: [&str; 9] = [
 
 #[test]
 fn the_manifest_of_the_go_release_is_ours_after_what_the_guide_tells_to_type() {
-    let guide = Document::open("docs/operators/migrating.md").fences();
+    let guide = Document::open("docs/operators/migrate.md").fences();
     let changes: Vec<&Fence> = guide
         .iter()
         .filter(|fence| fence.text.contains("sed "))
@@ -54,7 +54,7 @@ fn the_manifest_of_the_go_release_is_ours_after_what_the_guide_tells_to_type() {
 
 #[test]
 fn the_program_comes_out_of_the_tarball_by_what_the_guide_tells_to_type() {
-    let guide = Document::open("docs/operators/migrating.md").fences();
+    let guide = Document::open("docs/operators/migrate.md").fences();
     let block = guide.iter().find(|fence| fence.text.contains("tar -x"));
     let folder = tempfile::tempdir().unwrap();
     let tarball = folder.path().join("on-demand-broker.tgz");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::start_up::expect_no_secrets;
 
 const TWENTY_FAULTS: &str = include_str!("check/twenty-faults.yml");
-const GUIDE: &str = include_str!("../../../../docs/operators/configuration.md");
+const GUIDE: &str = include_str!("../../../../docs/operators/configure.md");
 const SCHEMA: &str = include_str!("../../../schemas/broker.schema.json");
 
 /// A command of the broker that has ended.

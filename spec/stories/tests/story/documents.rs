@@ -14,7 +14,7 @@ const ELSEWHERE: [&str; 2] = ["**later", "**declined"];
 
 #[test]
 fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/operators/differences.md"));
+    let document = read(&Path::new(PROJECT).join("docs/operators/reference/differences.md"));
     let tests = ProjectTests::find();
 
     let rows: Vec<(usize, &str)> = document.lines().filter_map(numbered).collect();
@@ -34,14 +34,14 @@ fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
 
 #[test]
 fn every_test_that_the_guide_to_deletions_names_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/operators/deletions.md"));
+    let document = read(&Path::new(PROJECT).join("docs/operators/delete.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
 }
 
 #[test]
 fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/security.md"));
+    let document = read(&Path::new(PROJECT).join("docs/contributing/security.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
     expect_to_be_told(&document, &tests, "hostile_");
@@ -57,7 +57,7 @@ fn every_way_out_of_a_stuck_state_is_shown_by_a_test_that_exists() {
 
 #[test]
 fn every_promise_of_the_guide_to_migrating_is_shown_by_a_test_that_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/operators/migrating.md"));
+    let document = read(&Path::new(PROJECT).join("docs/operators/migrate.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
     expect_to_be_told(&document, &tests, "migrating::");
@@ -87,7 +87,7 @@ fn expect_to_be_told(document: &str, tests: &ProjectTests, beginning: &str) {
 fn every_rule_of_the_api_is_told_once_with_a_check_or_a_test_that_exists_or_a_reason() {
     let project = Path::new(PROJECT);
     let (document, rules) = (
-        read(&project.join("docs/conformance.md")),
+        read(&project.join("spec/coverage/osb-api.md")),
         read(&project.join("spec/contracts/osb-api.md")),
     );
     let checks: BTreeSet<&str> = odb_conformance::rules().map(|rule| rule.id).collect();

@@ -1,5 +1,5 @@
 //! The adapter does its worst: the broker's memory stays small, others are served meanwhile, and no process is left.
-//! `docs/security.md` has the table.
+//! `docs/contributing/security.md` has the table.
 
 use std::path::Path;
 

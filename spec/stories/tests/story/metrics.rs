@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::TIMEOUT;
 
-const GUIDE: &str = include_str!("../../../../docs/operators/metrics.md");
+const GUIDE: &str = include_str!("../../../../docs/operators/reference/metrics.md");
 
 #[tokio::test]
 async fn the_guide_lists_every_metric_with_its_type_and_labels_and_no_other() {

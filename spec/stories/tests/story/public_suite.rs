@@ -1,4 +1,4 @@
-//! Somebody runs the public conformance suite, `odb-conformance`, against a broker (`docs/conformance.md`).
+//! Somebody runs the public conformance suite, `odb-conformance`, against a broker (`spec/coverage/osb-api.md`).
 
 mod faulty_broker;
 

@@ -1,4 +1,4 @@
-//! Which places are taken, from what the source of instances, the drivers and the markers say (`docs/architecture.md`,
+//! Which places are taken, from what the source of instances, the drivers and the markers say (`docs/contributing/architecture.md`,
 //! "Quotas"). No I/O, no clock.
 //!
 //! An instance *takes its place* from the moment at which its order is let in until the source has forgotten it or its

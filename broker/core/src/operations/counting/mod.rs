@@ -1,4 +1,4 @@
-//! Who gets a place: what the source of instances has, plus what is being made here (`docs/architecture.md`, "Quotas").
+//! Who gets a place: what the source of instances has, plus what is being made here (`docs/contributing/architecture.md`, "Quotas").
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What is deployed today, in one word for each plan (`docs/architecture.md`, "What is deployed today").
+//! What is deployed today, in one word for each plan (`docs/contributing/architecture.md`, "What is deployed today").
 //!
 //! A target is a digest of all that decides on the manifest of an instance whose user asks for nothing: whoever compares two
 //! learns whether an upgrade would bring something, and nothing else. It goes into markers and over the management API, while

@@ -1,4 +1,4 @@
-//! Hands work to the Director exactly once (`docs/architecture.md`, "Exactly once").
+//! Hands work to the Director exactly once (`docs/contributing/architecture.md`, "Exactly once").
 
 use std::{future::Future, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Carries one operation from its hand-over to its end (`docs/architecture.md`, "Drivers"): follows the task and its event log,
+//! Carries one operation from its hand-over to its end (`docs/contributing/architecture.md`, "Drivers"): follows the task and its event log,
 //! starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls read its snapshot and have no
 //! side effects of their own.
 

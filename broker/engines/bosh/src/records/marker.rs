@@ -1,4 +1,4 @@
-//! Markers: what the broker remembers of an operation, kept by the Director as a config (`docs/architecture.md`, "Markers and tokens").
+//! Markers: what the broker remembers of an operation, kept by the Director as a config (`docs/contributing/architecture.md`, "Markers and tokens").
 //!
 //! A marker is what makes an identical repeat answerable, an operation resumable after the broker was killed, and an
 //! orphan attributable. It holds no secrets. It is written seldom, for the Director keeps every version: once before the

@@ -35,13 +35,13 @@ const BY_A_TEST: [(&str, &[&str], &str); 13] = [
         "story::doctor::rights::the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed",
     ),
     ("docs/operators/install.md", &["sh", "sh cf"], GUIDE_WALK),
-    ("docs/operators/monitoring.md", &["sh", "sh cf"], GUIDE_WALK),
+    ("docs/operators/monitor.md", &["sh", "sh cf"], GUIDE_WALK),
     (
-        "docs/operators/troubleshooting.md",
+        "docs/operators/troubleshoot.md",
         &["sh", "sh cf"],
         GUIDE_WALK,
     ),
-    ("docs/operators/upgrading.md", &["sh", "sh cf"], GUIDE_WALK),
+    ("docs/operators/upgrade.md", &["sh", "sh cf"], GUIDE_WALK),
     (
         "docs/authors/tutorial.md",
         &["sh", "sh up", "sh edit", "sh fails: "],
@@ -82,12 +82,12 @@ const BY_A_TEST: [(&str, &[&str], &str); 13] = [
         "adapters::check::the_document_is_true_to_the_letter",
     ),
     (
-        "docs/sandbox.md",
+        "docs/authors/sandbox.md",
         &["sh author", "sh order"],
         "story::author::beginning::what_the_guide_tells_authors_to_do_works_as_it_stands",
     ),
     (
-        "docs/sandbox.md",
+        "docs/authors/sandbox.md",
         &["sh", "sh up"],
         "control::guide::what_the_guide_suggests_works_in_its_order",
     ),

@@ -119,7 +119,7 @@ fn every_configuration_of_an_upstream_is_loaded() {
 
 /// The metrics that the broker's own page lists.
 fn metrics() -> BTreeSet<String> {
-    let page = Document::open("docs/operators/metrics.md");
+    let page = Document::open("docs/operators/reference/metrics.md");
     let code = page.code().into_iter().map(|(_, code)| code);
     code.filter(|code| code.starts_with("odb_")).collect()
 }

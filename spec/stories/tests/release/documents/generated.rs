@@ -16,14 +16,14 @@ fn the_reference_of_keys_is_the_one_that_the_broker_prints() {
     assert!(printed.status.success());
     let printed = String::from_utf8(printed.stdout).expect("it prints text");
     assert!(
-        printed == Document::open("docs/operators/reference.md").text,
-        "run `on-demand-broker schema --format markdown > docs/operators/reference.md`"
+        printed == Document::open("docs/operators/reference/configuration.md").text,
+        "run `on-demand-broker schema --format markdown > docs/operators/reference/configuration.md`"
     );
 }
 
 #[test]
 fn the_page_of_properties_is_made_of_the_specifications_of_the_jobs() {
-    let (path, made) = ("docs/operators/properties.md", properties_page());
+    let (path, made) = ("docs/operators/reference/properties.md", properties_page());
     if env::var_os(WRITE).is_some() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../..")

@@ -1,4 +1,4 @@
-//! A service author works on an adapter and a `broker.yml` beside a sandbox (`docs/sandbox.md`, "For authors").
+//! A service author works on an adapter and a `broker.yml` beside a sandbox (`docs/authors/sandbox.md`, "For authors").
 //!
 //! | module | what happens |
 //! | --- | --- |

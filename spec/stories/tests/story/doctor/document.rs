@@ -1,11 +1,11 @@
-//! `docs/operators/doctor.md` shows what is printed, and names every code that is told.
+//! `docs/operators/reference/doctor.md` shows what is printed, and names every code that is told.
 
 use odb_stories::{BrokerConfiguration, Foundation, fences};
 use serde_json::json;
 
 use super::{Ran, doctor, everything};
 
-const GUIDE: &str = include_str!("../../../../../docs/operators/doctor.md");
+const GUIDE: &str = include_str!("../../../../../docs/operators/reference/doctor.md");
 /// Where the guide has the adapter.
 const ADAPTER: &str = "/var/vcap/packages/service-adapters/bin/redis-service-adapter";
 

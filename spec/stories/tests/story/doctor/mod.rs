@@ -5,7 +5,7 @@
 //! | `healthy` | nobody |
 //! | `broken` | each upstream in turn |
 //! | `rights` | nobody, but rights are missing, as `docs/operators/permissions.md` has them |
-//! | `document` | whoever is in `docs/operators/doctor.md` |
+//! | `document` | whoever is in `docs/operators/reference/doctor.md` |
 
 mod broken;
 mod document;

@@ -1,4 +1,4 @@
-//! `manifests/monitoring/alerts.yml`: rules that can come true, and `docs/operators/monitoring.md`: what to do then.
+//! `manifests/monitoring/alerts.yml`: rules that can come true, and `docs/operators/monitor.md`: what to do then.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -91,7 +91,7 @@ fn alerts_fire_when_they_say_and_not_before() {
 
 #[test]
 fn the_chapter_has_what_to_do_about_every_alert() {
-    let chapter = project_file("docs/operators/monitoring.md");
+    let chapter = project_file("docs/operators/monitor.md");
     let told: Vec<&str> = rows(&chapter, |cell| cell.starts_with("`OnDemandBroker"))
         .into_iter()
         .map(|cells| cells[0].trim_matches('`'))
@@ -114,7 +114,7 @@ fn alerts() -> Vec<Value> {
 
 /// The labels of each metric of the guide, which has every metric that there is (`metrics`).
 fn metrics() -> BTreeMap<String, Vec<String>> {
-    let document = project_file("docs/operators/metrics.md");
+    let document = project_file("docs/operators/reference/metrics.md");
     let listed = rows(&document, |cell| cell.starts_with('`'));
     let listed = listed.into_iter().map(|cells| {
         let labels = cells[2].split(", ");

@@ -1,8 +1,8 @@
 //! What the guide quotes: the sentences that users read are the broker's, and the codes are those of the list.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
 
-use odb_stories::broker_texts;
+use odb_stories::{Document, broker_texts};
 
 use super::{project_file, rows};
 
@@ -10,7 +10,7 @@ use super::{project_file, rows};
 fn what_users_read_is_what_the_broker_says() {
     let texts = broker_texts();
     let mut quoted = Vec::new();
-    for chapter in ["troubleshooting", "upgrading", "plans"] {
+    for chapter in ["troubleshoot", "upgrade", "plans"] {
         let document = project_file(&format!("docs/operators/{chapter}.md"));
         let sentences: Vec<String> = document
             .split('`')
@@ -29,21 +29,21 @@ fn what_users_read_is_what_the_broker_says() {
 
 #[test]
 fn every_code_that_the_guide_names_is_explained() {
-    let explained = project_file("docs/operators/errors.md");
+    let explained = project_file("docs/operators/reference/errors.md");
     let explained: BTreeSet<&str> = rows(&explained, |cell| cell.starts_with("`ODB-"))
         .into_iter()
         .map(|cells| cells[0].trim_matches('`'))
         .collect();
     assert!(explained.len() > 50, "the codes are not found");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operators");
-    for file in fs::read_dir(folder).expect("the guide is part of the project") {
-        let file = file.expect("it can be read").path();
-        let document = fs::read_to_string(&file).expect("it is text");
-        for rest in document.split("ODB-").skip(1) {
+    for document in Document::all() {
+        if !document.path.starts_with("docs/operators") {
+            continue;
+        }
+        for rest in document.text.split("ODB-").skip(1) {
             let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
             let code = format!("ODB-{number}");
             let is_known = number.is_empty() || explained.contains(code.as_str());
-            assert!(is_known, "{}: there is no `{code}`", file.display());
+            assert!(is_known, "{}: there is no `{code}`", document.path);
         }
     }
 }

@@ -13,9 +13,9 @@ const PRELUDE: &str = "cf() { odb-sandbox cf \"$@\"; }\n";
 /// Chapters by name, with a number of commands below which they are not found.
 const CHAPTERS: [(&str, usize); 4] = [
     ("install", 1),
-    ("monitoring", 6),
-    ("upgrading", 6),
-    ("troubleshooting", 1),
+    ("monitor", 6),
+    ("upgrade", 6),
+    ("troubleshoot", 1),
 ];
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! The client means harm: it is told off or hung up on, the broker's memory stays bounded, and others are served meanwhile.
-//! `docs/security.md` has the table of attacks and tests.
+//! `docs/contributing/security.md` has the table of attacks and tests.
 
 mod bodies;
 mod connections;

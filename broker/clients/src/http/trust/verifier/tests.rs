@@ -253,7 +253,7 @@ Xqw9f9mMdlZnWAGZ3WeJj/y9D68WHAo7rYLRA5Kd3E/F/9Wt23gIdtM=
 ",
 ];
 
-/// `docs/operators/migrating.md` names both.
+/// `docs/operators/migrate.md` names both.
 #[test]
 fn an_authoritys_certificate_that_is_not_configured_and_short_keys_are_refused() {
     let told = |fault| {
