@@ -13,7 +13,7 @@ use self::{
     foundation::Servers,
 };
 
-const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/sandbox.md");
+const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/authors/sandbox.md");
 
 /// A row of the table in the guide: what works, and what does not.
 fn row(guide: &str, program: &str) -> [BTreeSet<String>; 2] {

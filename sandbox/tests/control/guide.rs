@@ -51,7 +51,7 @@ impl Drop for Running {
 
 #[test]
 fn what_the_guide_suggests_works_in_its_order() {
-    let guide = fs::read_to_string(format!("{PROJECT}/docs/sandbox.md")).unwrap();
+    let guide = fs::read_to_string(format!("{PROJECT}/docs/authors/sandbox.md")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     symlink(
         format!("{PROJECT}/manifests"),
@@ -85,7 +85,7 @@ fn what_the_guide_suggests_works_in_its_order() {
 
 #[test]
 fn the_guide_lists_every_route_of_the_control_api() {
-    let guide = fs::read_to_string(format!("{PROJECT}/docs/sandbox.md")).unwrap();
+    let guide = fs::read_to_string(format!("{PROJECT}/docs/authors/sandbox.md")).unwrap();
     let sources = fs::read_dir(format!("{PROJECT}/sandbox/src/control")).unwrap();
     let mut routes = Vec::new();
     for source in sources {

@@ -134,7 +134,7 @@ async fn a_start_without_an_adapter_or_a_broker_yml_ends_with_what_is_missing() 
 async fn what_the_guide_tells_authors_to_do_works_as_it_stands() {
     let workshop = Workshop::new();
     fs::copy(workshop.redis_adapter(), workshop.folder().join("adapter")).unwrap();
-    let guide = format!("{}/../../docs/sandbox.md", env!("CARGO_MANIFEST_DIR"));
+    let guide = format!("{}/../../docs/authors/sandbox.md", env!("CARGO_MANIFEST_DIR"));
     let guide = fs::read_to_string(guide).unwrap();
     let fenced = |information: &str| {
         let (_, block) = guide.split_once(&format!("```sh {information}\n")).unwrap();
